@@ -136,7 +136,7 @@ describe('on a cluster', () => {
       const held = await Promise.all(cluster.members.map((member) => subscriptions(member.redis, `{${fn}}`)));
       return cluster.members[held.indexOf(1)];
     });
-    await listened.server.kill();
+    await cluster.fail(listened);
     end.open();
     await expect(result).resolves.toBe('done');
 
@@ -167,7 +167,7 @@ describe('on a cluster', () => {
     const victim = await cluster.masterOf(leases);
     const replica = await cluster.replicaOf(victim);
     const events = firstValueFrom(client.events(fn));
-    await victim.server.kill();
+    await cluster.fail(victim);
     const promoted = async () => (await replica.redis.role())[0] === 'master';
     await until(promoted, { timeout: FAILOVER_MS, message: 'No failover' });
 

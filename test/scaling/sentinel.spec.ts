@@ -30,7 +30,7 @@ describe('under Sentinel', () => {
         });
       };
       await renewed();
-      await sentinels.master.kill();
+      await sentinels.failMaster();
       await renewed();
       await expect(source.settle([success(claim, '"done"')])).resolves.toEqual([]);
       await expect(result).resolves.toBe('done');

@@ -52,7 +52,7 @@ export async function clusterSetting(fn: string): Promise<Setting> {
     },
     cutReplica: () => cut(victim.redis, replica.redis),
     failover: async () => {
-      await victim.server.kill();
+      await cluster.fail(victim);
       const isMaster = async () => (await replica.redis.role())[0] === 'master' && (await cluster.isWhole());
       await until(isMaster, { timeout: FAILOVER_MS, message: 'The cluster did not fail over' });
     },
@@ -76,7 +76,7 @@ export async function sentinelSetting(): Promise<Setting> {
     isHit: () => true,
     cutReplica: () => cut(old, next),
     failover: async () => {
-      await master.kill();
+      await rest.sentinels.failMaster();
       const isMaster = async () => (await next.role())[0] === 'master';
       await until(isMaster, { timeout: FAILOVER_MS, message: 'The sentinels did not fail over' });
     },

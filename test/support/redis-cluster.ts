@@ -6,6 +6,8 @@ const SLOTS = 16_384;
 /** Milliseconds of silence after which a node is taken for failed. */
 const NODE_TIMEOUT_MS = 1000;
 const START_MS = 30_000;
+/** The same, while none is to fail: a busy machine holds up nodes, and ends handshakes of theirs. */
+const PATIENT_TIMEOUT_MS = 20_000;
 const MIGRATE_MS = 5000;
 const MOVED_AT_ONCE = 100;
 /** ioredis waits so long for the end of a connection, also of one that is gone. */
@@ -13,9 +15,9 @@ const DISCONNECT_MS = 100;
 /** Redirections of one command, ten a second while a master is away. */
 const PATIENCE = 200;
 const NODE = [
-  ...['--cluster-enabled', 'yes', '--cluster-node-timeout', `${NODE_TIMEOUT_MS}`],
+  ...['--cluster-enabled', 'yes', '--cluster-node-timeout', `${PATIENT_TIMEOUT_MS}`],
   ...['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'],
-  ...['--cluster-replica-validity-factor', '0'],
+  ...['--cluster-replica-validity-factor', '0', '--cluster-replica-no-failover', 'yes'],
 ];
 
 /** One server of a cluster and a connection that is redirected nowhere. */
@@ -71,6 +73,17 @@ export class RedisCluster {
     throw new Error(`The master of port ${server.port} has no replica.`);
   }
 
+  /** SIGKILL. The replica of a master takes over; no other ever does, as a master that is held up has not failed. */
+  async fail(member: ClusterMember): Promise<void> {
+    const [role] = await member.redis.role();
+    if (role === 'master') {
+      const replica = await this.replicaOf(member);
+      await replica.redis.config('SET', 'cluster-replica-no-failover', 'no');
+      await this.configure('cluster-node-timeout', NODE_TIMEOUT_MS);
+    }
+    await member.server.kill();
+  }
+
   /** Members that answer and say that they are masters. */
   async masters(): Promise<ClusterMember[]> {
     const roles = await Promise.all(
@@ -113,12 +126,15 @@ export class RedisCluster {
     await Promise.all(this.members.map(({ server }) => server.stop()));
   }
 
+  private async configure(name: string, value: string | number): Promise<void> {
+    await Promise.all(this.running().map(({ redis }) => redis.config('SET', name, value)));
+  }
+
   private running(): ClusterMember[] {
     return this.members.filter(({ redis }) => redis.status === 'ready');
   }
 
   private async join(): Promise<void> {
-    const [first, ...others] = this.members as [ClusterMember, ...ClusterMember[]];
     const masters = this.members.slice(0, 3);
     await Promise.all(
       masters.map(async ({ redis }, i) => {
@@ -127,10 +143,20 @@ export class RedisCluster {
         await redis.cluster('SET-CONFIG-EPOCH', i + 1);
       }),
     );
-    for (const { server } of others) await first.redis.cluster('MEET', '127.0.0.1', server.port);
-    const met = async ({ redis }: ClusterMember) =>
-      (await redis.cluster('INFO')).includes(`cluster_known_nodes:${this.members.length}`);
+    await Promise.all(
+      this.members.map(async ({ redis }, i) => {
+        for (const { server } of this.members.slice(i + 1))
+          await redis.cluster('MEET', '127.0.0.1', server.port);
+      }),
+    );
+    const met = async ({ redis }: ClusterMember) => {
+      const nodes = String(await redis.cluster('NODES'))
+        .trim()
+        .split('\n');
+      return nodes.length === this.members.length && !nodes.some((node) => node.includes('handshake'));
+    };
     await this.all(met, 'The nodes did not meet');
+    await this.configure('cluster-node-timeout', NODE_TIMEOUT_MS);
     await Promise.all(
       this.members.slice(3).map(async ({ redis }, i) => {
         await redis.cluster('REPLICATE', await (masters[i] as ClusterMember).redis.cluster('MYID'));
@@ -138,6 +164,7 @@ export class RedisCluster {
     );
     await until(() => this.isWhole(), { timeout: START_MS, message: 'The cluster did not form' });
     await until(async () => (await this.masters()).length === 3, { timeout: START_MS });
+    await this.configure('cluster-node-timeout', PATIENT_TIMEOUT_MS);
   }
 
   private async all(holds: (member: ClusterMember) => Promise<boolean>, message: string): Promise<void> {
