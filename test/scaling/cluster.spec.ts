@@ -38,16 +38,11 @@ describe('on a cluster', () => {
   const urlOf = async (fn: string) => (await cluster.masterOf(taggedKeysOf(fn).jobs)).server.url;
   /** Of our processes, each as `node id role`; those of an earlier test may still be ending. */
   const connections = async () => {
-    const lists = await Promise.all(
-      cluster.members.map(async ({ redis: node }, i) =>
-        [
-          ...String(await node.call('CLIENT', 'LIST')).matchAll(
-            /^id=(\d+) .* name=nestjs-gearmonkey:(\w+)/gm,
-          ),
-        ].map(([, id, role]) => `${i} ${id} ${role}`),
-      ),
-    );
-    return lists.flat();
+    const lists = await Promise.all(cluster.members.map((member) => member.redis.call('CLIENT', 'LIST')));
+    return lists.flatMap((list, node) => {
+      const found = String(list).matchAll(/^id=(\d+) .* name=nestjs-gearmonkey:(\w+)/gm);
+      return [...found].map(([, id, role]) => `${node} ${id} ${role}`);
+    });
   };
 
   it('a plain worker, which writes the braces itself, runs what our client enqueues', async () => {

@@ -3,11 +3,11 @@ import { RedisServer } from './redis-server.js';
 import { until } from './until.js';
 
 const SLOTS = 16_384;
-/** Milliseconds of silence after which a node is taken for failed. */
+/** Milliseconds of silence after which a node is taken for failed … */
 const NODE_TIMEOUT_MS = 1000;
+/** … and while none is to fail: a busy machine holds nodes up, also their handshakes, which end with it. */
+const PATIENT_NODE_TIMEOUT_MS = 20_000;
 const START_MS = 30_000;
-/** The same, while none is to fail: a busy machine holds up nodes, and ends handshakes of theirs. */
-const PATIENT_TIMEOUT_MS = 20_000;
 const MIGRATE_MS = 5000;
 const MOVED_AT_ONCE = 100;
 /** ioredis waits so long for the end of a connection, also of one that is gone. */
@@ -15,7 +15,7 @@ const DISCONNECT_MS = 100;
 /** Redirections of one command, ten a second while a master is away. */
 const PATIENCE = 200;
 const NODE = [
-  ...['--cluster-enabled', 'yes', '--cluster-node-timeout', `${PATIENT_TIMEOUT_MS}`],
+  ...['--cluster-enabled', 'yes', '--cluster-node-timeout', `${PATIENT_NODE_TIMEOUT_MS}`],
   ...['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'],
   ...['--cluster-replica-validity-factor', '0', '--cluster-replica-no-failover', 'yes'],
 ];
@@ -79,7 +79,7 @@ export class RedisCluster {
     if (role === 'master') {
       const replica = await this.replicaOf(member);
       await replica.redis.config('SET', 'cluster-replica-no-failover', 'no');
-      await this.configure('cluster-node-timeout', NODE_TIMEOUT_MS);
+      await this.setNodeTimeout(NODE_TIMEOUT_MS);
     }
     await member.server.kill();
   }
@@ -126,8 +126,8 @@ export class RedisCluster {
     await Promise.all(this.members.map(({ server }) => server.stop()));
   }
 
-  private async configure(name: string, value: string | number): Promise<void> {
-    await Promise.all(this.running().map(({ redis }) => redis.config('SET', name, value)));
+  private async setNodeTimeout(ms: number): Promise<void> {
+    await Promise.all(this.running().map(({ redis }) => redis.config('SET', 'cluster-node-timeout', ms)));
   }
 
   private running(): ClusterMember[] {
@@ -156,7 +156,7 @@ export class RedisCluster {
       return nodes.length === this.members.length && !nodes.some((node) => node.includes('handshake'));
     };
     await this.all(met, 'The nodes did not meet');
-    await this.configure('cluster-node-timeout', NODE_TIMEOUT_MS);
+    await this.setNodeTimeout(NODE_TIMEOUT_MS);
     await Promise.all(
       this.members.slice(3).map(async ({ redis }, i) => {
         await redis.cluster('REPLICATE', await (masters[i] as ClusterMember).redis.cluster('MYID'));
@@ -164,7 +164,7 @@ export class RedisCluster {
     );
     await until(() => this.isWhole(), { timeout: START_MS, message: 'The cluster did not form' });
     await until(async () => (await this.masters()).length === 3, { timeout: START_MS });
-    await this.configure('cluster-node-timeout', PATIENT_TIMEOUT_MS);
+    await this.setNodeTimeout(PATIENT_NODE_TIMEOUT_MS);
   }
 
   private async all(holds: (member: ClusterMember) => Promise<boolean>, message: string): Promise<void> {

@@ -27,6 +27,7 @@ export class OriginalWorker {
     private readonly answer: (type: string, data: unknown) => unknown,
   ) {}
 
+  /** Resolves when it listens. */
   static async register(
     port: number,
     name: string,
@@ -36,7 +37,7 @@ export class OriginalWorker {
     const worker = new OriginalWorker(await RawClient.connect(port), answer);
     worker.wire.socket.on('data', () => worker.read());
     worker.wire.send(JSON.stringify([0, { no: 1, type: 'register-worker', data: { targets, name } }]));
-    await until(() => worker.wire.received.includes('[1,{"no":1,"data":"ok"}]'), {
+    await until(() => worker.isListening && worker.wire.received.includes('[1,{"no":1,"data":"ok"}]'), {
       message: `The worker ${name} is not registered`,
     });
     return worker;

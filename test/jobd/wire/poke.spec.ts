@@ -4,11 +4,6 @@ import { eventually, until } from '../../support/until.js';
 import type { OriginalWorker } from './original-actors.js';
 import { useMaster, type UsedMaster } from './use-master.js';
 
-/**
- * The master gives a worker 75 ms from its registration to listen, and the original takes 10. Both are in this process:
- * when that is held up for longer than between the two, the worker gets no time of its own, and a try says nothing.
- */
-const LISTENS_MS = 50;
 const OK = '[1,{"no":1,"data":"ok"}]';
 const poke = (...targets: string[]) => JSON.stringify([0, { no: 1, type: 'poke', data: { targets } }]);
 const polls = (worker: OriginalWorker) =>
@@ -18,9 +13,35 @@ const polls = (worker: OriginalWorker) =>
 const polled = (worker: OriginalWorker, count: number) =>
   until(() => polls(worker).length >= count, { message: `no ${count} polls of the worker` });
 
+/** Whether they were heard or not. */
+const reached = (worker: OriginalWorker, count: number) =>
+  until(() => polls(worker).length + worker.missed.length >= count, {
+    message: `no ${count} polls came to the worker`,
+  });
+
 async function send(master: UsedMaster, ...pokes: string[]): Promise<void> {
   const client = await master.client();
   await expect(client.answers(...pokes)).resolves.toEqual(pokes.map(() => OK));
+}
+
+/** Of the 75 ms that the master gives a worker from its registration, the original needs 10 until it listens. */
+const HELD_UP_MS = 50;
+
+/**
+ * Both are in this process: where it was held up for longer, the worker had no time of its own, and the attempt tells
+ * nothing of the master. Another is made.
+ */
+async function unhindered<T>(attempt: () => Promise<T>): Promise<T> {
+  const { result } = await until(async () => {
+    const delays = monitorEventLoopDelay({ resolution: 5 });
+    delays.enable();
+    // A delay counts from the one before.
+    await until(() => delays.count > 0);
+    const result = await attempt();
+    delays.disable();
+    return delays.max / 1e6 < HELD_UP_MS && { result };
+  });
+  return result;
 }
 
 describe('poke', () => {
@@ -41,31 +62,31 @@ describe('poke', () => {
     for (const worker of workers) expect(polls(worker).length).toBeGreaterThan(0);
   });
 
-  it('remembers targets without a worker, and polls 50 ms after the ok of a worker that serves them', async () => {
-    await send(master, poke('late', 'other', 'constructor'));
-    expect(master.master.waitingTargets).toBe(3);
-    const worker = await master.worker('one', ['late', 'x', 'constructor']);
-    await polled(worker, 1);
-    expect(polls(worker)).toEqual([['late', 'constructor']]);
-    expect(worker.missed).toEqual([]);
-    expect(master.master.waitingTargets).toBe(1);
+  it('remembers targets without a worker, and polls once a worker that serves them listens', async () => {
+    const seen = await unhindered(async () => {
+      await send(master, poke('late', 'other', 'constructor'));
+      expect(master.master.waitingTargets).toBe(3);
+      const worker = await master.worker('one', ['late', 'x', 'constructor']);
+      await reached(worker, 1);
+      const { waitingTargets } = master.master;
+      await master.leave(worker);
+      return { polls: polls(worker), missed: worker.missed, waitingTargets };
+    });
+    expect(seen).toEqual({ polls: [['late', 'constructor']], missed: [], waitingTargets: 1 });
   });
 
   it('never reaches a worker that does not listen yet', async () => {
     const client = await master.client();
-    const missed = await until(async () => {
-      const delays = monitorEventLoopDelay({ resolution: 5 });
-      delays.enable();
+    const worker = await unhindered(async () => {
       const registering = master.worker('one', ['any']);
       const pokes = setInterval(() => client.send(poke('any')), 1);
       const worker = await registering;
-      await polled(worker, 1);
+      await reached(worker, 1);
       clearInterval(pokes);
-      delays.disable();
       await master.leave(worker);
-      return delays.max / 1e6 < LISTENS_MS && worker.missed;
+      return worker;
     });
-    expect(missed).toEqual([]);
+    expect(worker.missed).toEqual([]);
   });
 
   it('goes to another worker if one refuses or leaves, and is stored if none is left', async () => {
@@ -81,7 +102,7 @@ describe('poke', () => {
     await send(master, poke('any'));
     await eventually(() => expect(master.master.waitingTargets).toBe(1));
     const leaving = await master.worker('leaving', ['any'], () => new Promise(() => undefined));
-    await polled(leaving, 1);
+    await reached(leaving, 1);
     await master.leave(leaving);
     await eventually(() => expect(master.master.waitingTargets).toBe(1));
   });
