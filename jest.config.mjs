@@ -24,5 +24,5 @@ export default {
   // processes wait so long for a core that connections count as dead.
   maxWorkers: availableParallelism() + 1,
   // Modules of suites that are over stay in memory, and the larger a process, the longer it takes to start another.
-  workerIdleMemoryLimit: '600MB',
+  workerIdleMemoryLimit: '800MB',
 };

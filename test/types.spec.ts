@@ -8,7 +8,7 @@ describe('the types of a definition', () => {
   it('apply from client to handler', () => {
     expect(files).toEqual(expect.arrayContaining(['test/types/client.ts', 'test/types/handlers.ts']));
     expect(typeErrors(files)).toEqual([]);
-  }, 60_000);
+  });
 
   it('are really checked: a needless or missing @ts-expect-error is an error', () => {
     const needless =
@@ -19,5 +19,5 @@ describe('the types of a definition', () => {
       "test/types/needless.ts:2 Unused '@ts-expect-error' directive.",
       'test/types/missing.ts:3 Expected 1 arguments, but got 0.',
     ]);
-  }, 60_000);
+  });
 });

@@ -216,17 +216,13 @@ describe('an app whose Redis is down', () => {
     return app;
   }
 
-  it.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'closes within seconds while idle, after %s',
-    async (signal) => {
-      const app = await start();
-      await server.kill(signal);
-      const began = performance.now();
-      await app.close();
-      expect(performance.now() - began).toBeLessThan(onThisMachine(8000));
-    },
-    60_000,
-  );
+  it.each(['SIGKILL', 'SIGSTOP'] as const)('closes within seconds while idle, after %s', async (signal) => {
+    const app = await start();
+    await server.kill(signal);
+    const began = performance.now();
+    await app.close();
+    expect(performance.now() - began).toBeLessThan(onThisMachine(8000));
+  });
 
   it.each(['SIGKILL', 'SIGSTOP'] as const)(
     'closes within seconds while a job runs, after %s',
@@ -240,7 +236,6 @@ describe('an app whose Redis is down', () => {
       await app.close();
       expect(performance.now() - began).toBeLessThan(onThisMachine(12_000));
     },
-    60_000,
   );
 
   it('fails to start with an error that names the connection, and still closes', async () => {
@@ -252,7 +247,7 @@ describe('an app whose Redis is down', () => {
     });
     await expect(app.init()).rejects.toMatchObject({ code: 'CONNECTION' });
     await app.close();
-  }, 20_000);
+  });
 
   it('closes a client that never connected', async () => {
     server = await RedisServer.start();

@@ -66,5 +66,5 @@ describe('a failover to a replica that lacks the last writes', () => {
       await proxy.stop();
       await replica.stop();
     }
-  }, 120_000);
+  });
 });

@@ -38,7 +38,7 @@ describe('one call', () => {
     }
     await expect(qless.redis.keys('ql:j:old*')).resolves.toEqual([]);
     await expect(qless.redis.exists('ql:tags', 'ql:t:t')).resolves.toBe(0);
-  }, 120_000);
+  });
 
   describe('unlocks a part of 20,000 jobs that depend on one:', () => {
     const setUp = async () => {

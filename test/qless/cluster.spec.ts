@@ -11,7 +11,7 @@ let cluster: RedisCluster;
 
 beforeAll(async () => {
   cluster = await RedisCluster.start();
-}, 60_000);
+});
 afterAll(() => cluster.stop());
 
 jobSourceContract(

@@ -108,7 +108,7 @@ describe('schedules of a server', () => {
       await replica.stop();
       await server.stop();
     }
-  }, 120_000);
+  });
 
   it('that starts from an old snapshot go on from what it knows, and make up for what is missing', async () => {
     const server = await RedisServer.start();
@@ -134,5 +134,5 @@ describe('schedules of a server', () => {
       redis.disconnect();
       await server.stop();
     }
-  }, 120_000);
+  });
 });

@@ -19,7 +19,7 @@ describe.each([
   beforeAll(async () => {
     schedules = new Schedules(await setup());
     client = schedules.client();
-  }, 60_000);
+  });
   afterAll(() => schedules.rig.close());
 
   /** A schedule that is made on 22 November at 8 o'clock. */

@@ -141,7 +141,6 @@ describe('While keys are full', () => {
         for (let tries = 0; tries < TRIES && ratio > MOST; tries++) ratio = await ratioOf(job, other);
         expect(ratio).toBeLessThanOrEqual(MOST);
       },
-      120_000,
     );
   });
 });

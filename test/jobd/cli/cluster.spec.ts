@@ -33,7 +33,7 @@ describe('a master, two workers and a MariaDB', () => {
       workers.push(program);
     }
     ({ program: master } = await cli.serve('jobd-master', 'poke_throttle_interval = 0\n', masterPort));
-  }, 60_000);
+  });
   afterAll(() => server.stop());
 
   const ask = (...args: string[]) =>

@@ -55,7 +55,7 @@ describe('jobctl', () => {
       const { stdout } = await ask(master, '--master', '--json', 'list-workers');
       return (JSON.parse(stdout) as unknown[]).length === 2;
     });
-  }, 60_000);
+  });
 
   /** Job 1xx succeeds, 2xx fails with 3, 3xx sleeps. */
   async function launcherFolder(): Promise<string> {
@@ -254,7 +254,7 @@ describe('jobctl', () => {
         /^311 \| not run .*\| worker 'srv-2': (connection closed by the peer|read ECONNRESET) *$/m,
       );
       expect(stdout).toMatch(/^5 {3}\| not run .*\| worker serving target 'nobody' not found *$/m);
-    }, 60_000);
+    });
   });
 
   describe('with a password', () => {

@@ -92,5 +92,5 @@ describe('a worker that is sent mutated messages', () => {
     await expect(other.answers('[0,{"no":1,"type":"continue"}]')).resolves.toEqual([
       '[1,{"no":1,"data":"ok"}]',
     ]);
-  }, 60_000);
+  });
 });

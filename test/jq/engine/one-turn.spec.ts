@@ -141,5 +141,5 @@ describe('operations that come in the same turn', () => {
       }),
       { numRuns: 100 },
     );
-  }, 120_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,7 +7,6 @@ import { Http } from '../master/http.js';
 import { killProcessesAfterEach, Process, urlOf } from './processes.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-jest.setTimeout(120_000);
 
 /** What was built, beside the packages that its `package.json` names, but for some of them. */
 async function installedWithout(folder: string, missing: readonly string[]): Promise<string> {
