@@ -19,7 +19,7 @@ import { fileURLToPath } from 'node:url';
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** Suites make much that soon is garbage: with more room for it, a tenth less of computing. */
+/** Suites make much that is soon garbage: with more room for it, they need a tenth less of the processor. */
 const JEST = ['--experimental-vm-modules', '--max-semi-space-size=64', 'node_modules/jest/bin/jest.js'];
 const TYPESCRIPT = ['--enable-source-maps', '--import', './scripts/typescript.mjs'];
 
@@ -47,12 +47,6 @@ const CHECKS = {
     needs: ['packages', 'servers', 'build'],
     node: [...JEST, 'test/jobd/daemon/history'],
     env: { JOBD_KILLS: '100' },
-  },
-  bundlers: {
-    says: 'an app in one file, by each bundler of docs/operate/bundlers.md, also the slow one',
-    needs: ['packages', 'servers', 'build'],
-    node: [...JEST, 'test/bundlers'],
-    env: { BUNDLERS: 'all' },
   },
   recurring: {
     says: 'each job of many schedules once while workers are killed, stopped and cut off; RECURRING_TICKS=10000',

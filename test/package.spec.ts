@@ -8,8 +8,6 @@ import { consumer, pack, packedFiles, run, temporaryFolder } from './support/con
 import { useRedis } from './support/use-redis.js';
 
 const LOCK = new URL('../package-lock.json', import.meta.url);
-const PACK_TIMEOUT_MS = 90_000;
-const PROJECT_TIMEOUT_MS = 180_000;
 
 /** Packages that only other entry points may load, or none. */
 const NOT_FOR_THE_ROOT =
@@ -186,7 +184,7 @@ describe('the package', () => {
   beforeAll(async () => {
     folder = await temporaryFolder();
     tarball = await pack(folder);
-  }, PACK_TIMEOUT_MS);
+  });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   it('contains only built files and documents', async () => {
@@ -249,7 +247,6 @@ describe('the package', () => {
       expect(loaded.filter((path) => NOT_FOR_THE_ROOT.test(path))).toEqual([]);
       expect(loaded.filter((path) => OTHER_ENTRY_POINTS.test(path))).toEqual([]);
     },
-    PROJECT_TIMEOUT_MS,
   );
 });
 

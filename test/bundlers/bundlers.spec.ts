@@ -9,8 +9,7 @@ import { stopProgramsAfterEach } from '../support/worker-process.js';
 import { BundledProject } from './bundled-project.js';
 import { outlivesKills } from './outlives-kills.js';
 
-/** ncc computes for longer than all others together: only with BUNDLERS=all. */
-const SLOW = process.env['BUNDLERS'] === 'all' ? [] : ['ncc'];
+/** ncc alone takes more than ten seconds of computing. */
 const TIMEOUT_MS = 400_000;
 
 const FILES = {
@@ -26,7 +25,7 @@ describe('an app in one file', () => {
   const apps = useApps();
   stopProgramsAfterEach();
 
-  it.each(Object.entries(FILES).filter(([heading]) => !SLOW.includes(heading)))(
+  it.each(Object.entries(FILES))(
     'made by %s runs jobs, keeps them while it blocks, and loses none when it is ended',
     async (heading, main) => {
       const project = await BundledProject.make();

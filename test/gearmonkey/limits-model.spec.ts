@@ -20,7 +20,7 @@ import { bounds } from '../model/operations.js';
 import { useRedis } from '../support/use-redis.js';
 import { submit } from './redis-rig.js';
 
-const RUNS = 200;
+const RUNS = 400;
 const MOST_KEYS = 1000;
 const ERROR = JSON.stringify({ name: 'Error', message: 'no' });
 

@@ -14,7 +14,7 @@ import {
 import { callers, checkSharedLimit, checkTurns, sharedOperations } from '../model/shared-limit-operations.js';
 import { bounds } from '../model/operations.js';
 
-const RUNS = 500;
+const RUNS = 1000;
 const ERROR = { name: 'Error', message: 'no' };
 
 /** One function of the embedded server, called as its source and its store call it. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { listenMaster } from '../../../lib/jq/master/listen-master.js';
@@ -8,8 +8,6 @@ import { useRedis } from '../../support/use-redis.js';
 import { Http } from '../master/http.js';
 import { plainWorker, stopPlainWorkersAfterEach } from '../master/plain-worker.js';
 import { killProcessesAfterEach, masterProcess, Process, urlOf } from './processes.js';
-
-jest.setTimeout(180_000);
 
 describe('jq-master among bad peers', () => {
   const used = useRedis();

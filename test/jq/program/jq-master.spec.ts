@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { freePort } from '../../support/free-port.js';
@@ -20,11 +20,6 @@ function isRefused(port: number): Promise<boolean> {
     });
   });
 }
-
-/** Only where the machine is very busy. */
-const PATIENT = 180_000;
-
-jest.setTimeout(PATIENT);
 
 describe('jq-master', () => {
   const used = useRedis();
