@@ -1,10 +1,11 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
-import { Declarations, ENTRY_POINTS, type EntryPoint } from './support/declarations.js';
+import { describe, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { blocks, textOf } from './support/documents.js';
+import { ENTRY_POINTS, UserProgram } from './support/user-program.js';
 
 /** Every name that users can import. One that comes or goes is written here by hand, on purpose. */
 const NAMES = JSON.parse(readFileSync(new URL('public-names.json', import.meta.url), 'utf8')) as Record<
-  EntryPoint,
+  string,
   string[]
 >;
 
@@ -22,7 +23,17 @@ const MACHINERY = [
   'TypeOf',
 ];
 
-/** A strict program of a user, with what `stripInternal` could have broken: classes that are made, extended, injected. */
+/** Options that users set, and docs/options.md lists. */
+const OPTION_TYPES = [
+  'GearMonkeyModuleOptions',
+  'DefinitionOptions',
+  'WorkerDecoratorOptions',
+  'RetryOptions',
+  'LimitOptions',
+  'RunOptions',
+];
+
+/** Uses what `stripInternal` could have broken: classes that are made, extended, injected. */
 const APP = `
 import { Injectable, Module, type DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -99,22 +110,50 @@ export function refused(job: RunningJob): unknown {
   // @ts-expect-error only the worker ends a job
   job.abort(new Error('no'));
   // @ts-expect-error handles are given out by clients
-  return [new JobHandle('upper', '1'), new RunningJob({}, {}, {}, () => undefined)];
+  void new JobHandle('upper', '1');
+  // @ts-expect-error and jobs by workers
+  return new RunningJob({}, {}, {}, () => undefined);
 }
 `;
 
-let built: Declarations;
-beforeAll(() => {
-  built = Declarations.build({ 'app-of-a-user.ts': APP });
-}, 240_000);
+/** Two programs that are wrong, which shows that the directives in test/types are checked. */
+const WRONG = {
+  'test/types/needless.ts': `import './definitions.js';
+// @ts-expect-error nothing is wrong
+export const one = 1;
+`,
+  'test/types/missing.ts': `import { resize, same } from './definitions.js';
+import type { OutputOf } from 'nestjs-gearmonkey';
+same<OutputOf<typeof resize>, number>();
+`,
+};
 
-describe.each(Object.keys(ENTRY_POINTS) as EntryPoint[])('%s', (entry) => {
+const TYPES = readdirSync(new URL('types', import.meta.url)).map((name) => `test/types/${name}`);
+
+const BLOCKS = blocks.filter(({ language }) => language === 'ts');
+/** The TypeScript of the documents. Each document is a folder, so that its blocks can import each other. */
+const DOCUMENTED = Object.fromEntries(
+  BLOCKS.map(({ path, line, file, code }) => [
+    `${path}/${file ?? `line-${line}.ts`}`,
+    // An error then has the line of the document.
+    '\n'.repeat(line) + code,
+  ]),
+);
+
+// Outside of all tests: if the build is too old, the suite says so once.
+const program = new UserProgram(TYPES, { 'app-of-a-user.ts': APP, ...WRONG, ...DOCUMENTED });
+
+it('has the entry points of public-names.json', () => {
+  expect([...ENTRY_POINTS.keys()].toSorted()).toEqual(Object.keys(NAMES).toSorted());
+});
+
+describe.each([...ENTRY_POINTS.keys()])('%s', (entry) => {
   it('exports exactly the names of public-names.json', () => {
-    expect(built.names(entry)).toEqual(NAMES[entry]);
+    expect(program.names(entry)).toEqual(NAMES[entry]);
   });
 
   it('documents each of them', () => {
-    expect(built.undocumented(entry)).toEqual([]);
+    expect(program.undocumented(entry)).toEqual([]);
   });
 });
 
@@ -125,14 +164,51 @@ describe('the declarations of the package', () => {
   });
 
   it('contain nothing internal', () => {
-    expect(built.withInternals()).toEqual([]);
+    expect(program.withInternals()).toEqual([]);
   });
 
   it('mention only types that users can import', () => {
-    expect(built.unexported()).toEqual(MACHINERY);
+    expect(program.unexported()).toEqual(MACHINERY);
   });
 
   it('are complete for a strict program without skipLibCheck', () => {
-    expect(built.errors()).toEqual([]);
+    expect(program.declarations().length).toBeGreaterThan(100);
+    expect(program.errors(program.declarations())).toEqual([]);
+  });
+
+  it('are enough for the app of a user', () => {
+    expect(program.errors(['app-of-a-user.ts'])).toEqual([]);
+  });
+});
+
+describe('the types of a definition', () => {
+  it('apply from client to handler', () => {
+    expect(TYPES).toEqual(expect.arrayContaining(['test/types/client.ts', 'test/types/handlers.ts']));
+    expect(program.errors(TYPES)).toEqual([]);
+  });
+
+  it('are really checked: a needless or missing @ts-expect-error is an error', () => {
+    expect(program.errors(Object.keys(WRONG))).toEqual([
+      "test/types/needless.ts:2 Unused '@ts-expect-error' directive.",
+      'test/types/missing.ts:3 Expected 1 arguments, but got 0.',
+    ]);
+  });
+});
+
+describe('the documents', () => {
+  it('have TypeScript that compiles with the strictness of the package', () => {
+    // No two blocks of a document have the same name.
+    expect(Object.keys(DOCUMENTED)).toHaveLength(BLOCKS.length);
+    expect(program.errors(Object.keys(DOCUMENTED))).toEqual([]);
+  });
+
+  it('name every option, with its default', () => {
+    const rows = textOf('docs/options.md').replaceAll('`', '').split('\n');
+    const options = OPTION_TYPES.flatMap((type) => program.options(type));
+    const undocumented = options.filter(
+      ({ name, defaultValue }) =>
+        !rows.some((row) => row.startsWith(`| ${name} `) && row.includes(defaultValue.replaceAll('`', ''))),
+    );
+    expect(undocumented).toEqual([]);
   });
 });

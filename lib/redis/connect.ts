@@ -14,7 +14,7 @@ export interface IoredisClient {
 }
 
 /** A URL, ioredis options, a cluster's nodes, or an ioredis client whose settings are used. A given client is never closed. */
-export type ConnectionSpec = string | RedisOptions | ClusterSettings | Redis | Cluster | IoredisClient;
+export type ConnectionSpec = string | RedisOptions | ClusterSettings | IoredisClient;
 
 /** A client with our settings, not connected yet. */
 export function connect(spec: ConnectionSpec, role: string): Redis | Cluster {
@@ -39,7 +39,7 @@ export function ownClusterOptions(spec: ClusterSpec, role: string): ClusterOptio
   };
 }
 
-export type ClusterSpec = ClusterSettings | Cluster | IoredisClient;
+export type ClusterSpec = ClusterSettings | IoredisClient;
 
 export function isCluster(spec: ConnectionSpec): spec is ClusterSpec {
   if (typeof spec !== 'object') return false;

@@ -38,6 +38,9 @@ export class BatchOutcome<Output = unknown> {
     showAs(BatchOutcome, () => ({}));
   }
 
+  /** Has no value: for types alone, so that outcomes with outputs of other types are refused. */
+  protected declare readonly output: Output;
+
   /** @internal */
   constructor(
     /** Returns the output, or throws. @internal */
