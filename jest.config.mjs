@@ -5,7 +5,8 @@ import { swcOptions } from './scripts/swc-options.mjs';
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
-  testMatch: ['**/*.spec.ts'],
+  // What `npm test` leaves out: scripts/test.mjs.
+  testMatch: ['**/*.spec.ts', '**/*.full.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': ['@swc/jest', swcOptions],
@@ -19,6 +20,8 @@ export default {
   },
   // For tests that hang. All waits end earlier, also on a busy machine, and show what they saw last: test/support/until.ts.
   testTimeout: 180_000,
+  globalSetup: './test/support/start-servers.mjs',
+  globalTeardown: './test/support/stop-servers.mjs',
   testSequencer: './test/support/longest-first.mjs',
   // Suites wait for servers and leases two fifths of their time: one more of them than cores keeps the cores busy. With many more,
   // processes wait so long for a core that connections count as dead.

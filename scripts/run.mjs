@@ -9,6 +9,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { JEST } from './jest.mjs';
 
 /**
  * @typedef {object} Program
@@ -19,17 +20,12 @@ import { fileURLToPath } from 'node:url';
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** Suites make much that is soon garbage: with more room for it, they need a tenth less of the processor. */
-const JEST = ['--experimental-vm-modules', '--max-semi-space-size=64', 'node_modules/jest/bin/jest.js'];
 const TYPESCRIPT = ['--enable-source-maps', '--import', './scripts/typescript.mjs'];
 
 /** @type {Record<string, Program>} */
 const SCRIPTS = {
-  test: { needs: ['packages', 'servers', 'build'], node: JEST },
-  'test:browser': {
-    needs: ['packages', 'servers', 'build'],
-    node: [...JEST, '--testMatch', '**/*.browser.ts', '--testTimeout', '900000'],
-  },
+  test: { needs: ['packages', 'servers', 'build'], node: ['scripts/test.mjs', 'fast'] },
+  'test:full': { needs: ['packages', 'servers', 'build'], node: ['scripts/test.mjs', 'full', '--retry'] },
   demo: { needs: ['packages', 'build'], node: ['sample/run.mjs', 'demo'] },
   sample: { needs: ['packages', 'build'], node: ['sample/run.mjs'] },
   bench: { needs: ['packages', 'build'], node: [...TYPESCRIPT, 'bench/run.mjs'] },
@@ -80,6 +76,16 @@ const CHECKS = {
     needs: ['packages', 'servers', 'build'],
     node: [...JEST, '--testMatch', '**/environments.check.ts', '--testTimeout', '900000'],
   },
+  browser: {
+    says: "the dashboard's page with 1,000,000 jobs, 200 functions and 20 tabs; PICTURES=folder keeps pictures of each view",
+    needs: ['packages', 'servers', 'build'],
+    node: [...JEST, '--testMatch', '**/*.browser.ts', '--testTimeout', '900000'],
+  },
+  mutants: {
+    says: 'single changes of the code, each of which a test of `npm test` must notice; mutants claim jq',
+    needs: ['packages', 'servers', 'build'],
+    node: [...TYPESCRIPT, 'test/mutants/main.ts'],
+  },
   'jq-load': {
     says: '100,000 JQ jobs, with all limits checked while they run',
     needs: ['packages', 'servers'],
@@ -94,7 +100,7 @@ else run(SCRIPTS, name, args);
 function check(asked = '', ...rest) {
   if (Object.hasOwn(CHECKS, asked)) return run(CHECKS, asked, rest);
   const width = Math.max(...Object.keys(CHECKS).map((one) => one.length));
-  console.log('Checks that take too long for `npm test`: npm run check -- NAME [args]\n');
+  console.log('Checks that take too long for `npm run test:full`: npm run check -- NAME [args]\n');
   for (const [one, { says }] of Object.entries(CHECKS)) console.log(`  ${one.padEnd(width)}  ${says}`);
   if (asked !== '') fail(`Expected a check from the list above; got ${asked}.`);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { TestProcess, type Ended } from './support/test-process.js';
@@ -42,6 +42,15 @@ describe('npm run check', () => {
     const { stderr, code } = await check('no-such-check');
     expect(stderr).toContain('got no-such-check');
     expect(code).toBe(2);
+  });
+});
+
+describe('test/durations.json', () => {
+  it('names only suites that exist, and most of them', () => {
+    const durations = JSON.parse(readFileSync(new URL('durations.json', import.meta.url), 'utf8')) as object;
+    const names = Object.keys(durations);
+    expect(names.filter((name) => !existsSync(join(ROOT, name)))).toEqual([]);
+    expect(names.length).toBeGreaterThan(300);
   });
 });
 

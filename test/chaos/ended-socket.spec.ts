@@ -12,7 +12,7 @@ describe('A connection whose socket the server has ended', () => {
   afterEach(() => toClose.splice(0).forEach((connection) => connection.close()));
 
   it('is not ready before ioredis notices, so that retries let the event loop run', async () => {
-    const proxy = await SlowLine.start(used.server.port);
+    const proxy = await SlowLine.start(used.port);
     const connection = new RedisConnection(proxy.url, 'test');
     toClose.push(connection);
     const client = (await connection.ready()) as Redis;

@@ -2,7 +2,7 @@
  * The fault suite, for any time.
  *
  *   npm run check -- chaos --minutes 30 --seed 7      one run with the package's default leases
- *   npm run check -- chaos --short                    what `npm test` runs, with short leases
+ *   npm run check -- chaos --short                    what `npm run test:full` runs, with short leases
  *   npm run check -- chaos --only kill-worker,cut     these faults alone
  *   npm run check -- chaos --keep                     histories and logs are kept in any case
  *   npm run check -- chaos --json                     figures as JSON, progress on stderr

@@ -1,6 +1,6 @@
 import type { RunOptions } from './run.js';
 
-/** The run of `npm test`: leases are short, so that half a minute has room for all kinds of faults. */
+/** The run of `npm run test:full`: leases are short, so that half a minute has room for all kinds of faults. */
 export const SHORT_RUN: Omit<RunOptions, 'seed'> = {
   duration: 28_000,
   jobs: 6000,

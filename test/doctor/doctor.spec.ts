@@ -12,6 +12,7 @@ import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { runGearMonkey, valuesOf } from '../cli/gearmonkey-process.js';
 import { submit } from '../gearmonkey/redis-rig.js';
 import { useGearMonkey } from '../gearmonkey/use-gearmonkey.js';
+import { useRedisServer } from '../support/use-redis.js';
 import { RedisServer } from '../support/redis-server.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { killProcesses } from '../support/test-process.js';
@@ -20,7 +21,7 @@ import { until } from '../support/until.js';
 const LONG_AGO_MS = 120_000;
 
 describe('doctor', () => {
-  const rig = useGearMonkey();
+  const rig = useGearMonkey(useRedisServer());
   let connection: RedisConnection;
   afterEach(killProcesses);
   beforeAll(async () => {
@@ -130,7 +131,7 @@ describe('doctor', () => {
   });
 
   it('finds SAVE_FAILED, which the remedy ends', async () => {
-    const inTheWay = join(rig.server.directory, 'dump.rdb');
+    const inTheWay = join(rig.on.server.directory, 'dump.rdb');
     const saved = async (status: string) => {
       await rig.redis.bgsave().catch(() => undefined);
       return (await rig.redis.info('persistence')).includes(`rdb_last_bgsave_status:${status}`);
@@ -167,7 +168,7 @@ describe('doctor', () => {
 
   it('finds REDIS_VERSION on a server that is too old', async () => {
     const line = createServer((socket) => {
-      const server = connect(rig.server.port, '127.0.0.1');
+      const server = connect(rig.port, '127.0.0.1');
       socket.pipe(server);
       server.on('data', (bytes) => {
         const older = bytes.toString('latin1').replace(/redis_version:\d/, 'redis_version:5');

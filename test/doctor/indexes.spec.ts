@@ -5,6 +5,7 @@ import { keysOf, type FunctionKeys } from '../../lib/gearmonkey/wire/protocol.js
 import { defineJob, defineLimit } from '../../lib/index.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { useGearMonkey } from '../gearmonkey/use-gearmonkey.js';
+import { useRedisServer } from '../support/use-redis.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { until } from '../support/until.js';
 
@@ -12,7 +13,7 @@ const LONG_AGO_MS = 120_000;
 const STATES = ['success', 'failed', 'cancelled'] as const;
 
 describe('doctor, of indexes', () => {
-  const rig = useGearMonkey();
+  const rig = useGearMonkey(useRedisServer());
   let connection: RedisConnection;
   beforeAll(async () => {
     connection = new RedisConnection(rig.url, 'commands');

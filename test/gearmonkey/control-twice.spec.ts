@@ -15,7 +15,7 @@ describe.each([1, 3])('A call whose reply is lost %i times', (times) => {
   let client: GearMonkeyClient;
 
   beforeEach(async () => {
-    proxy = await LossyProxy.start(server.server.port);
+    proxy = await LossyProxy.start(server.port);
     actors = new RedisActors(proxy.url);
     client = actors.client();
   });
@@ -132,6 +132,16 @@ describe.each([1, 3])('A call whose reply is lost %i times', (times) => {
       client.setLimit(server.fn(), { concurrency: 2 }).catch((error: unknown) => error),
     );
     await expect(unknown).resolves.toMatchObject({ code: 'LIMIT_UNKNOWN' });
+  });
+
+  it('puts a job that was cancelled back once, and counts it', async () => {
+    const fn = server.fn();
+    for (const input of ['one', 'two']) await client.run(fn, input);
+    await client.cancel(fn, 1);
+    // The job is read before.
+    proxy.pass = 1;
+    await expect(lossy(() => client.retry(fn, 1).done)).resolves.toBe(1);
+    await expect(waiting(fn)).resolves.toEqual([[], ['1', '2'], [], []]);
   });
 
   it('pauses and resumes', async () => {

@@ -10,7 +10,7 @@ describe('An enqueue whose reply is lost', () => {
   let actors: RedisActors;
 
   beforeEach(async () => {
-    proxy = await LossyProxy.start(server.server.port);
+    proxy = await LossyProxy.start(server.port);
     actors = new RedisActors(proxy.url);
   });
   afterEach(() => {

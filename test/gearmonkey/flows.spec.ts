@@ -130,7 +130,7 @@ describe('Flows on Redis', () => {
 
   it.each([1, 3])('are made once when %i replies are lost', async (times) => {
     const fn = rig.fn();
-    const proxy = await LossyProxy.start(rig.server.port);
+    const proxy = await LossyProxy.start(rig.port);
     const actors = new RedisActors(proxy.url);
     const ran: unknown[] = [];
     try {

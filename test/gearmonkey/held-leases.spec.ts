@@ -10,12 +10,14 @@ import { Program, stopProgramsAfterEach } from '../support/worker-process.js';
 import type { WorkerProgramOptions } from './worker-program.js';
 import { onThisMachine } from '../support/machine.js';
 import { useGearMonkey } from './use-gearmonkey.js';
+import { inFullTier } from '../support/tier.js';
 
 /** Of those that end. */
 const LEASE_MS = 400;
 /** The lease of held jobs: a busy machine may delay their renewal for a second. */
 const HELD_MS = 2000;
-const LONGEST_HELD_MS = 10_000;
+/** The lease of a job whose process is blocked: the keeper's thread needs a processor within it. */
+const BLOCKED_MS = 2 * HELD_MS;
 /** A worker that has just connected recovers no leases: after an outage most holders still want theirs. */
 const GRACE_MS = HELD_MS / 4;
 /** What recovery may take beyond the lease: an idle worker looks once a second. */
@@ -56,18 +58,19 @@ async function longerThanALease(fn: string, lease = HELD_MS): Promise<void> {
 }
 
 describe('A process that blocks its event loop', () => {
-  it('keeps its job for many leases', async () => {
-    const fn = rig.fn();
-    // The keeper's thread needs a processor within it.
-    const lease = Math.min(onThisMachine(HELD_MS), LONGEST_HELD_MS);
-    const blocking = await program(fn, { lease });
-    const job = await rig.client.run(fn, { block: 3 * lease });
-    await blocking.says('start');
-    const ran = await bystander(fn);
-    await expect(job.result({ timeout: 3 * lease + 20_000 })).resolves.toBe('of the program');
-    expect(ran).toEqual([]);
-    await expect(job.get()).resolves.toMatchObject({ attempts: 1 });
-    expect(blocking.all('logged')).toEqual([]);
+  inFullTier(() => {
+    it('keeps its job for many leases', async () => {
+      const fn = rig.fn();
+      const lease = BLOCKED_MS;
+      const blocking = await program(fn, { lease });
+      const job = await rig.client.run(fn, { block: 3 * lease });
+      await blocking.says('start');
+      const ran = await bystander(fn);
+      await expect(job.result({ timeout: 3 * lease + 20_000 })).resolves.toBe('of the program');
+      expect(ran).toEqual([]);
+      await expect(job.get()).resolves.toMatchObject({ attempts: 1 });
+      expect(blocking.all('logged')).toEqual([]);
+    });
   });
 
   it('loses its job after the timeout of the job, and its result is refused', async () => {
@@ -85,40 +88,46 @@ describe('A process that blocks its event loop', () => {
   });
 });
 
-describe('A process that is stopped for longer than its lease', () => {
-  it('aborts the signal of a job that went to another worker, logs it, and its result is refused', async () => {
-    const fn = rig.fn();
-    const stopped = await program(fn);
-    const job = await rig.client.run(fn, { hold: true });
-    await stopped.says('start');
-    stopped.signal('SIGSTOP');
-    await bystander(fn);
-    await expect(job.result({ timeout: '20s' })).resolves.toBe('of another');
-    stopped.signal('SIGCONT');
-    await expect(stopped.says('aborted')).resolves.toMatchObject({ id: job.id, code: 'LEASE_LOST' });
-    await expect(stopped.says('logged')).resolves.toMatchObject({
-      message: expect.stringContaining(`${fn} ${job.id} went to another worker`),
+inFullTier(() => {
+  describe('A process that is stopped for longer than its lease', () => {
+    it('aborts the signal of a job that went to another worker, logs it, and its result is refused', async () => {
+      const fn = rig.fn();
+      const stopped = await program(fn);
+      const job = await rig.client.run(fn, { hold: true });
+      await stopped.says('start');
+      stopped.signal('SIGSTOP');
+      await bystander(fn);
+      await expect(job.result({ timeout: '20s' })).resolves.toBe('of another');
+      stopped.signal('SIGCONT');
+      await expect(stopped.says('aborted')).resolves.toMatchObject({ id: job.id, code: 'LEASE_LOST' });
+      await expect(stopped.says('logged')).resolves.toMatchObject({
+        message: expect.stringContaining(`${fn} ${job.id} went to another worker`),
+      });
+      stopped.tell('go on');
+      await stopped.says('end');
+      await expect(job.get()).resolves.toMatchObject({
+        status: 'success',
+        output: 'of another',
+        attempts: 2,
+      });
     });
-    stopped.tell('go on');
-    await stopped.says('end');
-    await expect(job.get()).resolves.toMatchObject({ status: 'success', output: 'of another', attempts: 2 });
-  });
 
-  it('is refused if it settles at once', async () => {
-    const fn = rig.fn();
-    const stopped = await program(fn);
-    const job = await rig.client.run(fn, { hold: true });
-    await stopped.says('start');
-    stopped.signal('SIGSTOP');
-    await bystander(fn);
-    await job.result({ timeout: '20s' });
-    stopped.tell('go on');
-    stopped.signal('SIGCONT');
-    await stopped.says('end');
-    await expect(stopped.says('logged')).resolves.toMatchObject({
-      message: expect.stringMatching(/refused|went to another worker/),
+    it('is refused if it settles at once', async () => {
+      const fn = rig.fn();
+      const stopped = await program(fn);
+      const job = await rig.client.run(fn, { hold: true });
+      await stopped.says('start');
+      stopped.signal('SIGSTOP');
+      await bystander(fn);
+      await job.result({ timeout: '20s' });
+      stopped.tell('go on');
+      stopped.signal('SIGCONT');
+      await stopped.says('end');
+      await expect(stopped.says('logged')).resolves.toMatchObject({
+        message: expect.stringMatching(/refused|went to another worker/),
+      });
+      await expect(job.get()).resolves.toMatchObject({ output: 'of another', attempts: 2 });
     });
-    await expect(job.get()).resolves.toMatchObject({ output: 'of another', attempts: 2 });
   });
 });
 
@@ -148,16 +157,18 @@ describe('A process that is killed', () => {
     expect(ran.map(({ stalls }) => stalls)).toEqual([0, 1, 1, 1, 0]);
   });
 
-  it('is noticed by idle workers within the lease plus two seconds', async () => {
-    const fn = rig.fn();
-    const killed = await program(fn);
-    const job = await rig.client.run(fn, { hold: true });
-    await killed.says('start');
-    const ran = await bystander(fn);
-    const at = performance.now();
-    await killed.kill();
-    await job.result({ timeout: '20s' });
-    expect((ran[0]?.at ?? Infinity) - at).toBeLessThan(onThisMachine(LEASE_MS + SLACK_MS));
+  inFullTier(() => {
+    it('is noticed by idle workers within the lease plus two seconds', async () => {
+      const fn = rig.fn();
+      const killed = await program(fn);
+      const job = await rig.client.run(fn, { hold: true });
+      await killed.says('start');
+      const ran = await bystander(fn);
+      const at = performance.now();
+      await killed.kill();
+      await job.result({ timeout: '20s' });
+      expect((ran[0]?.at ?? Infinity) - at).toBeLessThan(onThisMachine(LEASE_MS + SLACK_MS));
+    });
   });
 });
 
@@ -179,64 +190,72 @@ describe.each([
     await expect(leasesOf(fn)).resolves.toEqual([]);
   });
 
-  it('also last for ids that are no numbers', async () => {
-    const fn = rig.fn();
-    const ids = ['a', '007', '1e3', 'a:1', '-1', '0.5', '99999999999999999999'];
-    const end = gate();
-    const begun: string[] = [];
-    const handle = (_input: unknown, { id }: { id: string }) => {
-      begun.push(id);
-      return end.passed;
-    };
-    await runWorker(source(keeper, HELD_MS), fn, handle, { concurrency: ids.length });
-    for (const id of ids) {
-      await rig.redis.hset(`job:${fn}:${id}`, 'status', 'idle', 'input', '1');
-      await rig.redis.lpush(`queue:${fn}:normal`, id);
-    }
-    await eventually(() => expect(begun).toHaveLength(ids.length));
-    expect(begun).toEqual(ids);
-    const ran = await bystander(fn);
-    await longerThanALease(fn);
-    end.open();
-    for (const id of ids)
-      await eventually(async () => expect(await rig.redis.hget(`job:${fn}:${id}`, 'status')).toBe('success'));
-    expect(ran).toEqual([]);
-    await expect(leasesOf(fn)).resolves.toEqual([]);
+  inFullTier(() => {
+    it('also last for ids that are no numbers', async () => {
+      const fn = rig.fn();
+      const ids = ['a', '007', '1e3', 'a:1', '-1', '0.5', '99999999999999999999'];
+      const end = gate();
+      const begun: string[] = [];
+      const handle = (_input: unknown, { id }: { id: string }) => {
+        begun.push(id);
+        return end.passed;
+      };
+      await runWorker(source(keeper, HELD_MS), fn, handle, { concurrency: ids.length });
+      for (const id of ids) {
+        await rig.redis.hset(`job:${fn}:${id}`, 'status', 'idle', 'input', '1');
+        await rig.redis.lpush(`queue:${fn}:normal`, id);
+      }
+      await eventually(() => expect(begun).toHaveLength(ids.length));
+      expect(begun).toEqual(ids);
+      const ran = await bystander(fn);
+      await longerThanALease(fn);
+      end.open();
+      for (const id of ids)
+        await eventually(async () =>
+          expect(await rig.redis.hget(`job:${fn}:${id}`, 'status')).toBe('success'),
+        );
+      expect(ran).toEqual([]);
+      await expect(leasesOf(fn)).resolves.toEqual([]);
+    });
   });
 
-  it('last for 2500 jobs at once', async () => {
-    const fn = rig.fn();
-    // So many are a while on their way on a busy machine.
-    const lease = 4 * HELD_MS;
-    const end = gate();
-    const jobs = await rig.client.runMany(
-      fn,
-      Array.from({ length: 2500 }, (__, i) => i),
-    );
-    await runWorker(source(keeper, lease), fn, () => end.passed, { concurrency: 2500 });
-    await eventually(async () => expect(await leasesOf(fn)).toHaveLength(2500));
-    const ran = await bystander(fn);
-    await longerThanALease(fn, lease);
-    end.open();
-    await Promise.all(jobs.map((job) => job.result({ timeout: '40s' })));
-    expect(ran).toEqual([]);
-    await expect(leasesOf(fn)).resolves.toEqual([]);
+  inFullTier(() => {
+    it('last for 2500 jobs at once', async () => {
+      const fn = rig.fn();
+      // So many are a while on their way on a busy machine.
+      const lease = 4 * HELD_MS;
+      const end = gate();
+      const jobs = await rig.client.runMany(
+        fn,
+        Array.from({ length: 2500 }, (__, i) => i),
+      );
+      await runWorker(source(keeper, lease), fn, () => end.passed, { concurrency: 2500 });
+      await eventually(async () => expect(await leasesOf(fn)).toHaveLength(2500));
+      const ran = await bystander(fn);
+      await longerThanALease(fn, lease);
+      end.open();
+      await Promise.all(jobs.map((job) => job.result({ timeout: '40s' })));
+      expect(ran).toEqual([]);
+      await expect(leasesOf(fn)).resolves.toEqual([]);
+    });
   });
 
-  it('last for all functions although the count of one has a wrong type', async () => {
-    const [fn, other] = [rig.fn(), rig.fn()];
-    const end = gate();
-    const shared = source(keeper, HELD_MS);
-    await shared.open([other]);
-    await runWorker(shared, fn, () => end.passed);
-    const job = await rig.client.run(fn, 'x');
-    await eventually(async () => expect(await leasesOf(fn)).toHaveLength(1));
-    await rig.redis.set(`count:${fn}`, 'text');
-    await longerThanALease(fn);
-    end.open();
-    await job.result({ timeout: '10s' });
-    await expect(job.get()).resolves.toMatchObject({ attempts: 1 });
-    await expect(rig.redis.get(`count:${other}`)).resolves.toBe('1');
+  inFullTier(() => {
+    it('last for all functions although the count of one has a wrong type', async () => {
+      const [fn, other] = [rig.fn(), rig.fn()];
+      const end = gate();
+      const shared = source(keeper, HELD_MS);
+      await shared.open([other]);
+      await runWorker(shared, fn, () => end.passed);
+      const job = await rig.client.run(fn, 'x');
+      await eventually(async () => expect(await leasesOf(fn)).toHaveLength(1));
+      await rig.redis.set(`count:${fn}`, 'text');
+      await longerThanALease(fn);
+      end.open();
+      await job.result({ timeout: '10s' });
+      await expect(job.get()).resolves.toMatchObject({ attempts: 1 });
+      await expect(rig.redis.get(`count:${other}`)).resolves.toBe('1');
+    });
   });
 
   it('that are lost are reported', async () => {
@@ -296,17 +315,19 @@ describe('The keeper', () => {
     expect(ran).toEqual([]);
   });
 
-  it('sends its scripts again after SCRIPT FLUSH', async () => {
-    const fn = rig.fn();
-    const end = gate();
-    await runWorker(source(true, HELD_MS), fn, () => end.passed);
-    const job = await rig.client.run(fn, 'x');
-    await eventually(async () => expect(await leasesOf(fn)).toHaveLength(1));
-    await rig.redis.script('FLUSH');
-    const ran = await bystander(fn);
-    await longerThanALease(fn);
-    end.open();
-    await job.result({ timeout: '10s' });
-    expect(ran).toEqual([]);
+  inFullTier(() => {
+    it('sends its scripts again after SCRIPT FLUSH', async () => {
+      const fn = rig.fn();
+      const end = gate();
+      await runWorker(source(true, HELD_MS), fn, () => end.passed);
+      const job = await rig.client.run(fn, 'x');
+      await eventually(async () => expect(await leasesOf(fn)).toHaveLength(1));
+      await rig.redis.script('FLUSH');
+      const ran = await bystander(fn);
+      await longerThanALease(fn);
+      end.open();
+      await job.result({ timeout: '10s' });
+      expect(ran).toEqual([]);
+    });
   });
 });

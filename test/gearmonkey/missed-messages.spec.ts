@@ -18,6 +18,8 @@ import { RedisActors } from './redis-rig.js';
 /** A store whose messages may be lost, and whose enqueues resolve when a test says so. */
 class TroubledStore extends MemoryStore {
   deaf = false;
+  /** Called in each read of jobs, which waits for it. */
+  reading: () => Promise<void> = async () => undefined;
   refusal: Error | undefined;
   answered: Promise<void> = Promise.resolve();
   readonly listeners = new Set<JobListener>();
@@ -30,6 +32,12 @@ class TroubledStore extends MemoryStore {
     const keys = await super.enqueue(fn, inputs, placement);
     await this.answered;
     return keys;
+  }
+
+  override async read(fn: string, ids: readonly string[]) {
+    const found = await super.read(fn, ids);
+    await this.reading();
+    return found;
   }
 
   override listen(fn: string, listener: JobListener): Promise<() => void> {
@@ -73,6 +81,51 @@ describe('A call whose enqueue is answered after its job has finished', () => {
   });
 });
 
+describe('A call', () => {
+  stopWorkersAfterEach();
+
+  it('does not take the output of another job that had its id before a failover', async () => {
+    const server = new MemoryServer();
+    const store = new TroubledStore(server);
+    const client = new GearMonkeyClient(store);
+    const answer = gate();
+    store.answered = answer.passed;
+    const calling = client.call('fn', 'x');
+    await until(() => store.listeners.size > 0);
+    for (const listener of store.listeners) {
+      listener.replied?.({ id: '1', mark: 7 }, '"of another"');
+      listener.event({ type: 'finish', fn: 'fn', id: '1' });
+    }
+    answer.open();
+    await runWorker(new MemorySource(server), 'fn', () => 'of its own');
+    await expect(calling).resolves.toBe('of its own');
+    await client.close();
+  });
+});
+
+describe('A watcher', () => {
+  stopWorkersAfterEach();
+
+  it('reads its job once more if a message comes while it does', async () => {
+    const server = new MemoryServer();
+    const store = new TroubledStore(server);
+    const client = new GearMonkeyClient(store);
+    const { id } = await client.run('fn', 'x');
+    const [begun, read] = [gate(), gate()];
+    store.reading = async () => {
+      begun.open();
+      await read.passed;
+    };
+    const seen = lastValueFrom(client.watch('fn', id).pipe(toArray()));
+    await begun.passed;
+    await runWorker(new MemorySource(server), 'fn', () => 'out');
+    await until(() => server.function('fn').read(id, Date.now())?.has('finished'));
+    read.open();
+    expect((await seen).map(({ status }) => status)).toEqual(['idle', 'success']);
+    await client.close();
+  });
+});
+
 describe('A client that was refused a channel', () => {
   stopWorkersAfterEach();
 
@@ -104,7 +157,7 @@ describe('An outage that lasts longer than the timeout of a command', () => {
 
   /** Whose messages arrive, and whose commands go over a line that may be cut. */
   async function cutOff() {
-    line = await SlowLine.start(server.server.port);
+    line = await SlowLine.start(server.port);
     const [commands, messages] = [openConnections(line.url), openConnections(server.url)];
     const client = new GearMonkeyClient(
       new RedisStore(commands.commands, messages.hub, { timeout: TIMEOUT_MS }),
@@ -136,7 +189,7 @@ describe('An outage that lasts longer than the timeout of a command', () => {
     await eventually(async () => expect((await near.get(fn, id))?.status).toBe('success'));
     await until(() => performance.now() > began + 5 * TIMEOUT_MS);
     await expect(client.get(fn, id)).rejects.toMatchObject({ code: 'CONNECTION' });
-    line.lead(server.server.port);
+    line.lead(server.port);
 
     await expect(result).resolves.toBe('out');
     await expect(watched).resolves.toMatchObject({ status: 'success' });
@@ -175,7 +228,7 @@ describe('An outage that lasts longer than the timeout of a command', () => {
     await until(isDown);
     await expect(client.result(fn, id, { timeout: 200 })).rejects.toMatchObject({ code: 'WAIT_TIMEOUT' });
     await expect(lastValueFrom(client.watch(fn, id).pipe(timeout(200)))).rejects.toThrow('Timeout');
-    line.lead(server.server.port);
+    line.lead(server.port);
     await expect(firstValueFrom(client.watch(fn, id))).resolves.toMatchObject({ status: 'idle' });
     await client.close();
     await line.stop();

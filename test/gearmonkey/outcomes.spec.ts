@@ -4,13 +4,13 @@ import type { Claim } from '../../lib/job/job-source.js';
 import { claimUpTo, retry, success } from '../contract/claiming.js';
 import { SlowLine } from '../support/slow-line.js';
 import { eventually } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedisServer } from '../support/use-redis.js';
 import { RedisActors, submit } from './redis-rig.js';
 
 const MEGABYTE = 'x'.repeat(1_000_000);
 
 describe('Outcomes', () => {
-  const server = useRedis();
+  const server = useRedisServer();
   const ends: (() => unknown)[] = [];
   afterEach(async () => {
     for (const end of ends.splice(0).reverse()) await end();
@@ -34,7 +34,7 @@ describe('Outcomes', () => {
 
   it('of megabytes each arrive once over a slow line', async () => {
     const fn = server.fn();
-    const line = await SlowLine.start(server.server.port);
+    const line = await SlowLine.start(server.port);
     ends.push(() => line.stop());
     const source = sourceAt(line.url);
     const held = await claims(source, fn, 12);
@@ -70,7 +70,7 @@ describe('Outcomes', () => {
     const fn = server.fn();
     await server.redis.acl('SETUSER', 'worker', 'on', '>pw', '~*', '&*', '+@all');
     const problems: string[] = [];
-    const source = sourceAt(`redis://worker:pw@127.0.0.1:${server.server.port}`, problems);
+    const source = sourceAt(`redis://worker:pw@127.0.0.1:${server.port}`, problems);
     const held = await claims(source, fn, 5);
     await server.redis.acl('SETUSER', 'worker', '-evalsha');
     const settled = source.settle(held.map((claim) => success(claim)));
@@ -86,7 +86,7 @@ describe('Outcomes', () => {
       const fn = server.fn();
       await server.redis.acl('SETUSER', 'worker', 'reset', 'on', '>pw', '~*', '&*', '+@all');
       const problems: string[] = [];
-      const source = sourceAt(`redis://worker:pw@127.0.0.1:${server.server.port}`, problems);
+      const source = sourceAt(`redis://worker:pw@127.0.0.1:${server.port}`, problems);
       const [first, ...others] = await claims(source, fn, 3);
       await server.redis.acl('SETUSER', 'worker', `-${right}`);
       const settled = source.settle([
@@ -109,7 +109,7 @@ describe('Outcomes', () => {
       const fn = server.fn();
       await server.redis.acl('SETUSER', 'worker', 'reset', 'on', '>pw', '~*', '&*', '+@all');
       const problems: string[] = [];
-      const source = sourceAt(`redis://worker:pw@127.0.0.1:${server.server.port}`, problems);
+      const source = sourceAt(`redis://worker:pw@127.0.0.1:${server.port}`, problems);
       await source.open([fn]);
       await server.redis.acl('SETUSER', 'worker', `-${right}`);
       const claimed = claims(source, fn, 4);

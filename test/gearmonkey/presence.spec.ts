@@ -4,6 +4,8 @@ import { runWorker } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
 import { Program, stopProgramsAfterEach } from '../support/worker-process.js';
 import { useGearMonkey } from './use-gearmonkey.js';
+import { useRedisServer } from '../support/use-redis.js';
+import { inFullTier } from '../support/tier.js';
 
 const PRESENCE_MS = 1000;
 /** A beat is a quarter of the presence; the rest is for a busy machine. */
@@ -12,7 +14,7 @@ const SLACK_MS = 40_000;
 const LONG_PRESENCE_MS = 6000;
 
 describe('count:{FN}', () => {
-  const rig = useGearMonkey();
+  const rig = useGearMonkey(useRedisServer());
 
   stopProgramsAfterEach();
 
@@ -40,59 +42,67 @@ describe('count:{FN}', () => {
     await expect(rig.client.rollCall(fn)).resolves.toBe(1);
   });
 
-  it('subtracts the only worker if it was killed: a roll call finds none', async () => {
-    const fn = rig.fn();
-    const killed = await elsewhere(fn);
-    await expect(rig.client.rollCall(fn)).resolves.toBe(1);
-    await killed.kill();
-    const none = () =>
-      rig.client.rollCall(fn).then(
-        () => false,
-        (error: unknown) => error instanceof NoWorkersError,
-      );
-    const begun = performance.now();
-    await until(none, { message: 'a roll call finds none' });
-    expect(performance.now() - begun).toBeLessThan(PRESENCE_MS + SLACK_MS);
-    await expect(count(fn)).resolves.toBe(0);
-    await here(fn);
-    await expect(rig.client.rollCall(fn)).resolves.toBe(1);
-  });
-
-  it('includes a plain worker that started before or after the only other worker was killed', async () => {
-    const fn = rig.fn();
-    const killed = await elsewhere(fn);
-    await rig.redis.incr(`count:${fn}`);
-    await killed.kill();
-    await rig.redis.incr(`count:${fn}`);
-    await eventually(async () => expect(await rig.client.rollCall(fn)).toBe(2), {
-      message: 'both plain workers are counted',
+  inFullTier(() => {
+    it('subtracts the only worker if it was killed: a roll call finds none', async () => {
+      const fn = rig.fn();
+      const killed = await elsewhere(fn);
+      await expect(rig.client.rollCall(fn)).resolves.toBe(1);
+      await killed.kill();
+      const none = () =>
+        rig.client.rollCall(fn).then(
+          () => false,
+          (error: unknown) => error instanceof NoWorkersError,
+        );
+      const begun = performance.now();
+      await until(none, { message: 'a roll call finds none' });
+      expect(performance.now() - begun).toBeLessThan(PRESENCE_MS + SLACK_MS);
+      await expect(count(fn)).resolves.toBe(0);
+      await here(fn);
+      await expect(rig.client.rollCall(fn)).resolves.toBe(1);
     });
-    await expect(rig.redis.pttl(`count:${fn}`)).resolves.toBe(-1);
-    await rig.redis.decrby(`count:${fn}`, 2);
-    await expect(count(fn)).resolves.toBe(0);
   });
 
-  it('includes a worker whose event loop is blocked', async () => {
-    const fn = rig.fn();
-    const busy = await elsewhere(fn, LONG_PRESENCE_MS);
-    await rig.client.run(fn, { block: 1.5 * LONG_PRESENCE_MS });
-    await busy.says('start');
-    const counts = new Set<number>();
-    await until(async () => {
-      counts.add(await count(fn));
-      return busy.all('end').length === 1;
+  inFullTier(() => {
+    it('includes a plain worker that started before or after the only other worker was killed', async () => {
+      const fn = rig.fn();
+      const killed = await elsewhere(fn);
+      await rig.redis.incr(`count:${fn}`);
+      await killed.kill();
+      await rig.redis.incr(`count:${fn}`);
+      await eventually(async () => expect(await rig.client.rollCall(fn)).toBe(2), {
+        message: 'both plain workers are counted',
+      });
+      await expect(rig.redis.pttl(`count:${fn}`)).resolves.toBe(-1);
+      await rig.redis.decrby(`count:${fn}`, 2);
+      await expect(count(fn)).resolves.toBe(0);
     });
-    expect([...counts]).toEqual([1]);
   });
 
-  it('includes a worker again that was stopped for longer than its presence', async () => {
-    const fn = rig.fn();
-    const stopped = await elsewhere(fn);
-    await here(fn);
-    stopped.signal('SIGSTOP');
-    await becomes(fn, 1);
-    stopped.signal('SIGCONT');
-    await expect(becomes(fn, 2)).resolves.toBeLessThan(PRESENCE_MS + SLACK_MS);
+  inFullTier(() => {
+    it('includes a worker whose event loop is blocked', async () => {
+      const fn = rig.fn();
+      const busy = await elsewhere(fn, LONG_PRESENCE_MS);
+      await rig.client.run(fn, { block: 1.5 * LONG_PRESENCE_MS });
+      await busy.says('start');
+      const counts = new Set<number>();
+      await until(async () => {
+        counts.add(await count(fn));
+        return busy.all('end').length === 1;
+      });
+      expect([...counts]).toEqual([1]);
+    });
+  });
+
+  inFullTier(() => {
+    it('includes a worker again that was stopped for longer than its presence', async () => {
+      const fn = rig.fn();
+      const stopped = await elsewhere(fn);
+      await here(fn);
+      stopped.signal('SIGSTOP');
+      await becomes(fn, 1);
+      stopped.signal('SIGCONT');
+      await expect(becomes(fn, 2)).resolves.toBeLessThan(PRESENCE_MS + SLACK_MS);
+    });
   });
 
   it('does not affect the counting of plain workers', async () => {
@@ -119,13 +129,15 @@ describe('count:{FN}', () => {
     expect(await becomes(fn, 2)).toBeLessThan(PRESENCE_MS + SLACK_MS);
   });
 
-  it('is restored after the server was restarted empty', async () => {
-    const fn = rig.fn();
-    await Promise.all([here(fn), here(fn)]);
-    await rig.server.kill();
-    await rig.server.restart();
-    await until(() => rig.redis.ping().catch(() => false));
-    expect(await becomes(fn, 2)).toBeLessThan(2 * PRESENCE_MS + SLACK_MS);
-    await expect(rig.client.call(fn, 'x', { timeout: '10s' })).resolves.toBe(1);
+  inFullTier(() => {
+    it('is restored after the server was restarted empty', async () => {
+      const fn = rig.fn();
+      await Promise.all([here(fn), here(fn)]);
+      await rig.on.server.kill();
+      await rig.on.server.restart();
+      await until(() => rig.redis.ping().catch(() => false));
+      expect(await becomes(fn, 2)).toBeLessThan(2 * PRESENCE_MS + SLACK_MS);
+      await expect(rig.client.call(fn, 'x', { timeout: '10s' })).resolves.toBe(1);
+    });
   });
 });

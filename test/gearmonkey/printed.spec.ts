@@ -3,14 +3,14 @@ import { inspect } from 'node:util';
 import { JqClient } from '../../lib/jq/index.js';
 import { QlessClient } from '../../lib/qless/index.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedisServer } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 
 const PASSWORD = 'S3cret-of-the-connection';
 const INPUT = { card: '4111-1111' };
 
 describe('Logs and JSON', () => {
-  const server = useRedis();
+  const server = useRedisServer();
   let actors: RedisActors;
   stopWorkersAfterEach();
 

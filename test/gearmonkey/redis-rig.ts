@@ -9,7 +9,7 @@ import { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
 import type { Payload } from '../../lib/job/codec.js';
 import type { ConnectionSpec } from '../../lib/redis/connect.js';
 import { MAX_STALLS, stateOf, type ClientRig } from '../contract/rig.js';
-import { RedisServer } from '../support/redis-server.js';
+import { shareRedis } from '../support/shared-redis.js';
 
 const LEASE_MS = 30_000;
 const TIMEOUT_MS = 15_000;
@@ -66,11 +66,10 @@ export class RedisActors {
   }
 }
 
-/** A private server of a `describe`. */
+/** For a `describe`. */
 export async function redisRig(): Promise<ClientRig> {
-  const server = await RedisServer.start();
-  const redis = new Redis(server.url);
-  const actors = new RedisActors(server.url);
+  const { redis, url, release } = await shareRedis();
+  const actors = new RedisActors(url);
   let names = 0;
   return {
     fn: () => `fn-${++names}`,
@@ -85,8 +84,7 @@ export async function redisRig(): Promise<ClientRig> {
     subscriptions: (fn) => subscriptions(redis, fn),
     close: async () => {
       actors.close();
-      redis.disconnect();
-      await server.stop();
+      await release();
       if (actors.illegal.length > 0) throw new Error(`Illegal transitions: ${actors.illegal.join('; ')}`);
     },
   };

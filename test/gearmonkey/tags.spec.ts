@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { RedisActors } from './redis-rig.js';
 import { useGearMonkey } from './use-gearmonkey.js';
+import { useRedisServer } from '../support/use-redis.js';
 
 describe('the index of tags', () => {
-  const rig = useGearMonkey();
+  const rig = useGearMonkey(useRedisServer());
   const size = (fn: string) => rig.redis.zcard(`tags:${fn}`);
 
   it('does not exist without tags', async () => {

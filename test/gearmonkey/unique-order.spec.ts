@@ -14,7 +14,7 @@ describe('Unique jobs of one client, over a slow line', () => {
   let actors: RedisActors;
 
   beforeEach(async () => {
-    line = await SlowLine.start(server.server.port, { latency: LATENCY_MS });
+    line = await SlowLine.start(server.port, { latency: LATENCY_MS });
     actors = new RedisActors(line.url);
   });
   afterEach(() => {

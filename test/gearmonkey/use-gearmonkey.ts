@@ -2,16 +2,14 @@ import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { Redis } from 'ioredis';
 import { stopWorkers } from '../support/run-worker.js';
-import type { RedisServer } from '../support/redis-server.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedis, type UsedRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 
 /** What a `describe` on GearMonkey's protocol works with. */
-class GearMonkeyRig {
-  private readonly used = useRedis();
+class GearMonkeyRig<Server extends UsedRedis> {
   private made: { actors: RedisActors; client: GearMonkeyClient } | undefined;
 
-  constructor() {
+  constructor(private readonly used: Server) {
     beforeAll(() => {
       const actors = new RedisActors(this.used.url);
       this.made = { actors, client: actors.client() };
@@ -21,8 +19,13 @@ class GearMonkeyRig {
     afterAll(() => this.made?.actors.close());
   }
 
-  get server(): RedisServer {
-    return this.used.server;
+  /** As it was given. */
+  get on(): Server {
+    return this.used;
+  }
+
+  get port(): number {
+    return this.used.port;
   }
 
   get url(): string {
@@ -58,7 +61,9 @@ class GearMonkeyRig {
   }
 }
 
-/** For a `describe`: a private server, a client and sources on it. Workers stop after each test, the rest at the end. */
-export function useGearMonkey(): GearMonkeyRig {
-  return new GearMonkeyRig();
+/** For a `describe`: a server, a client and sources on it. Workers stop after each test, the rest at the end. */
+export function useGearMonkey(): GearMonkeyRig<UsedRedis>;
+export function useGearMonkey<Server extends UsedRedis>(server: Server): GearMonkeyRig<Server>;
+export function useGearMonkey(server: UsedRedis = useRedis()): GearMonkeyRig<UsedRedis> {
+  return new GearMonkeyRig(server);
 }

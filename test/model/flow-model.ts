@@ -9,6 +9,7 @@ import type { RunningJob } from '../../lib/worker/running-job.js';
 import type { ClientRig } from '../contract/rig.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
+import { bounds } from './operations.js';
 
 /** A job of a random flow. Job 0 is the root. */
 interface ModelJob {
@@ -189,7 +190,7 @@ export function randomFlows(rigOf: () => Promise<ClientRig>, runs: number): void
       let number = 0;
       const check = (jobs: readonly ModelJob[]) =>
         checkFlow(client, functions, jobs, log, `flow-${(number += 1)}`);
-      await fc.assert(fc.asyncProperty(flows, check), { numRuns: runs, interruptAfterTimeLimit: 60_000 });
+      await fc.assert(fc.asyncProperty(flows, check), { ...bounds(runs), interruptAfterTimeLimit: 60_000 });
     });
   });
 }

@@ -255,7 +255,7 @@ describe('the connection of GearMonkeyModule.forRoot', () => {
   });
 
   it('is the options of ioredis', async () => {
-    const { client } = await upperOn({ host: '127.0.0.1', port: used.server.port, db: 3, keyPrefix: '' });
+    const { client } = await upperOn({ host: '127.0.0.1', port: used.port, db: 3, keyPrefix: '' });
     await client.call('upper', 'options');
     const third = used.redis.duplicate({ db: 3 });
     await expect(third.get('uid:upper')).resolves.toBe('1');

@@ -1,4 +1,4 @@
-import { Redis, type Cluster } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import type { Placement } from '../../lib/gearmonkey/client/job-store.js';
 import type { Payload } from '../../lib/job/codec.js';
 import type { JobSource } from '../../lib/job/job-source.js';
@@ -8,7 +8,7 @@ import type { QlessSourceOptions } from '../../lib/qless/source/source-options.j
 import * as scripts from '../../lib/qless/wire/scripts.js';
 import { workerName } from '../../lib/qless/connection/worker-name.js';
 import { MAX_STALLS, type SourceRig, type StoredState } from '../contract/rig.js';
-import { RedisServer } from '../support/redis-server.js';
+import { shareRedis } from '../support/shared-redis.js';
 
 const LEASE_MS = 30_000;
 const QUEUE = 'q';
@@ -31,13 +31,8 @@ export function sourceOn(
 }
 
 export async function qlessRig(): Promise<SourceRig> {
-  const server = await RedisServer.start();
-  const redis = new Redis(server.url);
-  const close = async () => {
-    redis.disconnect();
-    await server.stop();
-  };
-  return rigOn({ connection: server.url }, redis, 'ql:', close);
+  const { url, redis, release } = await shareRedis();
+  return rigOn({ connection: url }, redis, 'ql:', release);
 }
 
 /** All functions share one queue: a worker that handles one of them leaves the others alone. */

@@ -9,7 +9,7 @@ import type { Job } from '../../lib/job/job.js';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
 import { MemoryStore } from '../../lib/memory/memory-store.js';
 import { TestClock } from '../../lib/testing/test-clock.js';
-import { RedisServer } from '../support/redis-server.js';
+import { shareRedis } from '../support/shared-redis.js';
 
 /** A server of a `describe` whose time the test sets. */
 export interface ScheduleRig {
@@ -89,8 +89,8 @@ export async function memoryScheduleRig(): Promise<ScheduleRig> {
 
 export async function redisScheduleRig(): Promise<ScheduleRig> {
   const clock: Clock & TestClock = new TestClock(START);
-  const server = await RedisServer.start();
-  const { commands, hub, close } = openConnections(server.url);
+  const { url, release } = await shareRedis();
+  const { commands, hub, close } = openConnections(url);
   const store = new RedisStore(commands, hub, { timeout: 15_000, keysOf, clock });
   let names = 0;
   return {
@@ -110,7 +110,7 @@ export async function redisScheduleRig(): Promise<ScheduleRig> {
     close: async () => {
       await store.close();
       close();
-      await server.stop();
+      await release();
     },
   };
 }

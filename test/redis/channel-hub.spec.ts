@@ -2,13 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ChannelHub } from '../../lib/redis/channel-hub.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { eventually, until } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedisServer } from '../support/use-redis.js';
 
 /** A script of another program that keeps the server busy until it is killed. */
 const BUSY_LOOP = 'while true do end';
 
 describe('ChannelHub', () => {
-  const server = useRedis();
+  const server = useRedisServer();
   let hub: ChannelHub;
   let warnings: string[];
   let heard: string[];
@@ -16,7 +16,7 @@ describe('ChannelHub', () => {
   beforeEach(async () => {
     [warnings, heard] = [[], []];
     await server.redis.call('ACL', 'SETUSER', 'app', 'reset', 'on', '>s3cret', '+@all', '&good*', '&late');
-    const { port } = server.server;
+    const { port } = server;
     const connection = { host: '127.0.0.1', port, username: 'app', password: 's3cret' };
     hub = new ChannelHub(new RedisConnection(connection, 'subscriber'), {
       warn: (text) => warnings.push(text),

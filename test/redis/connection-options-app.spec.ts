@@ -19,7 +19,7 @@ import {
 import { holdEventLoop } from '../support/hold-event-loop.js';
 import { eventually, until } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedisServer } from '../support/use-redis.js';
 import { useTls } from '../support/tls.js';
 
 const LEASE_MS = 1000;
@@ -27,7 +27,7 @@ const LEASE_MS = 1000;
 const socketPath = join(tmpdir(), `gearmonkey-${randomUUID()}.sock`);
 const tls = useTls();
 const apps = useApps();
-const used = useRedis(['--unixsocket', socketPath], () => ({ tls: { ...tls, authority: tls.authority } }));
+const used = useRedisServer(['--unixsocket', socketPath], () => ({ tls: { ...tls, authority: tls.authority } }));
 afterAll(() => rmSync(socketPath, { force: true }));
 
 /** An app on this connection, whose one function does what its input says. */
@@ -108,7 +108,7 @@ describe('an app whose connection has the option', () => {
     ['Connector', { Connector: OwnConnector as unknown as NonNullable<RedisOptions['Connector']> }],
   ];
   it.each(passing)('%s works', async (_, options) => {
-    await exercise({ host, port: used.server.port, ...options });
+    await exercise({ host, port: used.port, ...options });
   });
 
   it('path works', async () => {
@@ -117,7 +117,7 @@ describe('an app whose connection has the option', () => {
 
   it('username and password works', async () => {
     await used.redis.call('ACL', 'SETUSER', 'app', 'on', '>s3cret', '~*', '&*', '+@all');
-    await exercise({ host, port: used.server.port, username: 'app', password: 's3cret' });
+    await exercise({ host, port: used.port, username: 'app', password: 's3cret' });
   });
 
   it('commandTimeout, stringNumbers, enableAutoPipelining … works, since this package overrides it', async () => {
@@ -140,7 +140,7 @@ describe('an app whose connection has the option', () => {
   });
 
   it('works in a client of another copy of ioredis', async () => {
-    const client = new Redis({ host, port: used.server.port, db: 2, lazyConnect: true });
+    const client = new Redis({ host, port: used.port, db: 2, lazyConnect: true });
     await exercise({ options: client.options, duplicate: () => undefined });
     await expect(used.redis.exists('uid:fn-1')).resolves.toBe(0);
   });
@@ -155,7 +155,7 @@ describe('TLS', () => {
     const found = lines.map((line) => / laddr=\S+:(\d+) .*name=nestjs-gearmonkey:(\w+)/.exec(line));
     const on = (port: number) =>
       found.flatMap((match) => (match && Number(match[1]) === port ? [match[2] ?? ''] : [])).toSorted();
-    return { secure: on(used.server.tlsPort), plain: on(used.server.port) };
+    return { secure: on(used.server.tlsPort), plain: on(used.port) };
   }
 
   it('works for client, worker, subscriber and keeper, also while a handler blocks', async () => {

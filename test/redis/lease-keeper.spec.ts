@@ -77,7 +77,9 @@ describe('LeaseKeeper', () => {
 
   it('leaves leases to the main thread after its own has failed', async () => {
     const kept = open(toPlainConnection(server.url, 'keeper'));
-    kept['thread']?.['thread'].emit('error', new Error('out of memory'));
+    const thread = kept['thread']?.['thread'];
+    thread?.emit('error', new Error('out of memory'));
+    await thread?.terminate();
     await until(() => renewed.length > 2);
     kept.hold(claim, 'f');
     expect([kept.keptBy, renewed.includes(false)]).toEqual(['main thread', false]);

@@ -20,11 +20,11 @@ import { freePort } from '../support/free-port.js';
 import { RedisServer } from '../support/redis-server.js';
 import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedisServer } from '../support/use-redis.js';
 import { onThisMachine } from '../support/machine.js';
 
 const SECRET = 's3cret-password';
-const server = useRedis();
+const server = useRedisServer();
 const apps = useApps();
 beforeAll(() => server.redis.config('SET', 'requirepass', 'right'));
 

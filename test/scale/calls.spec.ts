@@ -47,7 +47,7 @@ describe('Thousands of concurrent calls to a worker in another process', () => {
       const [CUTS, AT_ONCE, CUT_MS] = [25, 100, 300];
       const fn = server.fn();
       await worker(fn);
-      const line = await SlowLine.start(server.server.port, { latency: 30 });
+      const line = await SlowLine.start(server.port, { latency: 30 });
       const distant = new RedisActors(line.url);
       const client = distant.client({}, PATIENCE_MS);
       await client.call(fn, {});

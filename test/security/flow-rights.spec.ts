@@ -4,7 +4,7 @@ import * as flowScripts from '../../lib/gearmonkey/wire/flow-scripts.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { runWorker, stopWorkers, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedisServer } from '../support/use-redis.js';
 import { AttributedTrace } from './attributed-trace.js';
 import { FN } from './gearmonkey-scenario.js';
 import { documentedRights, grant, PASSWORD, superfluous, takeRefusals } from './rights.js';
@@ -14,7 +14,7 @@ const documented = documentedRights();
 const rightsOf = (name: string) => documented.get(name) ?? [];
 
 describe('the rights that flows need', () => {
-  const used = useRedis();
+  const used = useRedisServer();
   const opened: RedisActors[] = [];
   let trace: AttributedTrace;
   stopWorkersAfterEach();
@@ -30,7 +30,7 @@ describe('the rights that flows need', () => {
     await used.redis.acl('LOG', 'RESET');
   });
   const as = (user: string) => {
-    const actors = new RedisActors(`redis://${user}:${PASSWORD}@127.0.0.1:${used.server.port}`);
+    const actors = new RedisActors(`redis://${user}:${PASSWORD}@127.0.0.1:${used.port}`);
     opened.push(actors);
     return actors;
   };

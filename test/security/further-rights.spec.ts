@@ -6,7 +6,7 @@ import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { CommandTrace } from '../support/command-trace.js';
 import { runWorker, stopWorkers, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedisServer } from '../support/use-redis.js';
 import { handle } from './gearmonkey-scenario.js';
 import { documentedRights, grant, PASSWORD, superfluous, takeRefusals, type Rights } from './rights.js';
 
@@ -22,7 +22,7 @@ function rightsFor(user: string, functions: readonly string[]): Rights {
 }
 
 describe('rights beyond the lists of docs/operate/security.md', () => {
-  const used = useRedis();
+  const used = useRedisServer();
   const opened: RedisActors[] = [];
   stopWorkersAfterEach();
   afterEach(() => {
@@ -30,7 +30,7 @@ describe('rights beyond the lists of docs/operate/security.md', () => {
   });
 
   const url = (user: string, database = '') =>
-    `redis://${user}:${PASSWORD}@127.0.0.1:${used.server.port}${database}`;
+    `redis://${user}:${PASSWORD}@127.0.0.1:${used.port}${database}`;
   const actors = (spec: ConnectionSpec, hashTag = false) => {
     const made = new RedisActors(spec, hashTag);
     opened.push(made);
@@ -80,7 +80,7 @@ describe('rights beyond the lists of docs/operate/security.md', () => {
 });
 
 describe('rights on a cluster', () => {
-  const used = useRedis(['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1']);
+  const used = useRedisServer(['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1']);
   stopWorkersAfterEach();
 
   it('are those of the lists with braces, and those that find its nodes', async () => {
@@ -93,7 +93,7 @@ describe('rights on a cluster', () => {
       const own = user === 'worker' ? ['~wake:{mail}:*'] : [];
       await grant(used.redis, user, [...rights, ...own, ...CLUSTER]);
     }
-    const nodes = [{ host: '127.0.0.1', port: used.server.port }];
+    const nodes = [{ host: '127.0.0.1', port: used.port }];
     const spec = (username: string) => ({ nodes, redisOptions: { username, password: PASSWORD } });
     const [clients, workers] = [new RedisActors(spec('client'), true), new RedisActors(spec('worker'), true)];
     const source = workers.source({ lease: LEASE_MS }, { keeper: true });

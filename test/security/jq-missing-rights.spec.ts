@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { JqEngine } from '../../lib/jq/engine/engine.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedisServer } from '../support/use-redis.js';
 import { documentedRights, grant, nameOf, needed, PASSWORD } from './rights.js';
 
 const rights = documentedRights().get('jq') ?? [];
 
 describe('a JQ master', () => {
-  const used = useRedis();
+  const used = useRedisServer();
   beforeEach(() => used.redis.script('FLUSH'));
 
   const start = async (granted: readonly string[]) => {
     await grant(used.redis, 'master', granted);
-    const connection = `redis://master:${PASSWORD}@127.0.0.1:${used.server.port}`;
+    const connection = `redis://master:${PASSWORD}@127.0.0.1:${used.port}`;
     const engine = new JqEngine({ connection });
     await engine.start().finally(() => engine.close());
   };

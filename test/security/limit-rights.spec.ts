@@ -8,7 +8,7 @@ import { RedisActors, submit } from '../gearmonkey/redis-rig.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { AttributedTrace } from './attributed-trace.js';
 import { until } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedisServer } from '../support/use-redis.js';
 import { FN, handle } from './gearmonkey-scenario.js';
 import { documentedRights, grant, PASSWORD, superfluous, takeRefusals } from './rights.js';
 
@@ -18,7 +18,7 @@ const rightsOf = (name: string) => documented.get(name) ?? [];
 const limited = (limit: LimitOptions<string>) => defineJob<string>(FN, { limit });
 
 describe('the rights that limits need', () => {
-  const used = useRedis();
+  const used = useRedisServer();
   const opened: RedisActors[] = [];
   let trace: AttributedTrace;
   let taken: ReturnType<AttributedTrace['calls']> | undefined;
@@ -37,7 +37,7 @@ describe('the rights that limits need', () => {
     await used.redis.acl('LOG', 'RESET');
   });
   const as = (user: string) => {
-    const actors = new RedisActors(`redis://${user}:${PASSWORD}@127.0.0.1:${used.server.port}`);
+    const actors = new RedisActors(`redis://${user}:${PASSWORD}@127.0.0.1:${used.port}`);
     opened.push(actors);
     return actors;
   };

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient, GearMonkeyModule, Worker } from 'nestjs-gearmonkey';
 import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedisServer } from '../support/use-redis.js';
 import { documentedRights, grant, nameOf, needed, PASSWORD } from './rights.js';
 
 const documented = documentedRights();
@@ -30,7 +30,7 @@ class Mailer {
 }
 
 describe('a Redis user that lacks a right', () => {
-  const used = useRedis();
+  const used = useRedisServer();
   const apps = useApps();
   beforeEach(async () => {
     await used.redis.flushall();
@@ -40,7 +40,7 @@ describe('a Redis user that lacks a right', () => {
 
   const urlOf = async (rights: readonly string[]) => {
     await grant(used.redis, 'lacking', rights);
-    return `redis://lacking:${PASSWORD}@127.0.0.1:${used.server.port}`;
+    return `redis://lacking:${PASSWORD}@127.0.0.1:${used.port}`;
   };
   const without = (user: string, right: string) => rightsOf(user).filter((other) => other !== right);
   const start = async (rights: readonly string[], providers: (typeof Mailer)[] = []) =>

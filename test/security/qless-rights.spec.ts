@@ -6,7 +6,7 @@ import { GearMonkeyModule, Worker, type RunningJob } from 'nestjs-gearmonkey';
 import { QlessClient, QlessModule, qless } from 'nestjs-gearmonkey/qless';
 import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedisServer } from '../support/use-redis.js';
 import { documentedRights, grant, PASSWORD, takeRefusals } from './rights.js';
 
 const rights = documentedRights().get('qless') ?? [];
@@ -24,12 +24,12 @@ class Mails {
 }
 
 describe('the rights of qless in docs/operate/security.md', () => {
-  const used = useRedis();
+  const used = useRedisServer();
   const apps = useApps();
   beforeAll(() => grant(used.redis, 'qless', rights));
 
   it('are sufficient for an app that puts and runs jobs', async () => {
-    const connection = `redis://qless:${PASSWORD}@127.0.0.1:${used.server.port}`;
+    const connection = `redis://qless:${PASSWORD}@127.0.0.1:${used.port}`;
     const app = await apps.start({
       imports: [
         GearMonkeyModule.forRoot({ source: qless({ connection, queues: ['mail'] }) }),

@@ -17,7 +17,7 @@ import { Http, type Reply } from '../jq/master/http.js';
 import type { Traced } from '../support/command-trace.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedisServer } from '../support/use-redis.js';
 import { AttributedTrace } from './attributed-trace.js';
 import {
   askEverything,
@@ -41,8 +41,8 @@ const documented = documentedRights();
 const rightsOf = (name: string) => documented.get(name) ?? [];
 
 describe('the rights of docs/operate/security.md', () => {
-  const used = useRedis();
-  const urlOf = (user: string) => `redis://${user}:${PASSWORD}@127.0.0.1:${used.server.port}`;
+  const used = useRedisServer();
+  const urlOf = (user: string) => `redis://${user}:${PASSWORD}@127.0.0.1:${used.port}`;
   let trace: AttributedTrace;
 
   beforeAll(async () => {

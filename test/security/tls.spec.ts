@@ -5,7 +5,7 @@ import { RedisServer } from '../support/redis-server.js';
 import { useTls } from '../support/tls.js';
 import { until } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedisServer } from '../support/use-redis.js';
 
 class Echo {
   @Worker('echo')
@@ -16,7 +16,7 @@ class Echo {
 
 describe('a Redis that asks clients for certificates', () => {
   const tls = useTls();
-  const used = useRedis([], () => ({ tls: { authority: tls.authority, files: tls.files, clients: true } }));
+  const used = useRedisServer([], () => ({ tls: { authority: tls.authority, files: tls.files, clients: true } }));
   const apps = useApps();
   const start = (options: RedisOptions['tls'] & object) =>
     apps.start({

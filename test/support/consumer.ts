@@ -20,7 +20,7 @@ export async function temporaryFolder(): Promise<string> {
 }
 
 /**
- * Packs what `npm test` has built: to build it once more would take longer than all that is tested of it.
+ * Packs what has been built for the tests: to build it once more would take longer than all that is tested of it.
  *
  * @returns the tarball's path
  */

@@ -1,36 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import TestSequencer from '@jest/test-sequencer';
 
-/**
- * Suites that take longest, first; the two that start most programs not at the same time. Jest knows only their sizes
- * on a fresh machine, and would begin some of these last, with idle cores until they end.
- */
-const LONGEST = [
-  'scaling/cluster-contract',
-  'chaos/chaos',
-  'gearmonkey/contract',
-  'bundlers/bundlers',
-  'scaling/failover',
-  'bench/peers',
-  'package',
-  'gearmonkey/held-leases',
-  'jobd/daemon/history',
-  'dashboard/page',
-  'dashboard/page-safety',
-  'jobd/source/contract',
-  'memory/contract',
-  'jq/kills/lost-replies',
-  'testing/runners',
-  'gearmonkey/flow-kills',
-  'bench/jq',
-  'bench/option-suites',
-];
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const durations = JSON.parse(readFileSync(new URL('../durations.json', import.meta.url), 'utf8'));
 
+/**
+ * Suites that took longest, first: of those that begin last, the cores would wait for one. New suites begin first too.
+ * `RECORD_DURATIONS=1 npm run test:full` measures them.
+ */
 export default class LongestFirst extends TestSequencer {
   sort(tests) {
-    const place = ({ path }) => {
-      const found = LONGEST.findIndex((name) => path.endsWith(`/test/${name}.spec.ts`));
-      return found < 0 ? LONGEST.length : found;
-    };
-    return super.sort(tests).sort((a, b) => place(a) - place(b));
+    const seconds = ({ path }) => durations[relative(ROOT, path)] ?? Number.MAX_SAFE_INTEGER;
+    return [...tests].sort((a, b) => seconds(b) - seconds(a));
   }
 }

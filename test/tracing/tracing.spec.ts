@@ -119,7 +119,7 @@ describe('GearMonkeyTracingModule', () => {
     if (system === 'gearmonkey')
       expect(run?.attributes).toMatchObject({
         'server.address': '127.0.0.1',
-        'server.port': redis.server.port,
+        'server.port': redis.port,
       });
   });
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { ChannelLog } from '../../conformance/wire.js';
-import { useRedis } from '../../support/use-redis.js';
+import { useRedisServer } from '../../support/use-redis.js';
 import { enqueue, NOW, claim } from './scripts.js';
 
 describe('enqueue.lua', () => {
-  const server = useRedis();
+  const server = useRedisServer();
 
   it.each([
     ['the queue', 'queue:FN:normal', 'WRONGTYPE'],
@@ -108,8 +108,8 @@ describe('enqueue.lua', () => {
     it('returns the same ids and creates nothing', async () => {
       const fn = server.fn();
       const log = await ChannelLog.open(server.redis, fn);
-      await expect(enqueue(server.redis, fn, ['a', 'b'], { call: 1 })).resolves.toBe(2);
-      await expect(enqueue(server.redis, fn, ['a', 'b'], { call: 1 })).resolves.toBe(2);
+      for (const _ of ['once', 'again', 'and again'])
+        await expect(enqueue(server.redis, fn, ['a', 'b'], { call: 1 })).resolves.toBe(2);
       await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['2', '1']);
       await expect(server.redis.get(`uid:${fn}`)).resolves.toBe('2');
       await expect(log.close()).resolves.toEqual(['create:1', 'create:2']);
@@ -153,5 +153,17 @@ describe('enqueue.lua', () => {
     await enqueue(server.redis, fn, ['a', 'b'], { options: '{"timeout":5}' });
     const { claims } = await claim(server.redis, fn);
     expect(claims.map(({ options }) => options)).toEqual(['{"timeout":5}', '{"timeout":5}']);
+  });
+
+  it('gives no job the options of another', async () => {
+    const fn = server.fn();
+    await expect(enqueue(server.redis, fn, ['a', '{"timeout":5}', 'b', ''], { options: '*' })).resolves.toBe(
+      2,
+    );
+    const { claims } = await claim(server.redis, fn);
+    expect(claims.map(({ input, options }) => [`${input}`, options])).toEqual([
+      ['a', '{"timeout":5}'],
+      ['b', ''],
+    ]);
   });
 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { ChannelLog } from '../../conformance/wire.js';
-import { useRedis } from '../../support/use-redis.js';
+import { useRedisServer } from '../../support/use-redis.js';
 import { cancel, claim, enqueue, NOW, unique } from './scripts.js';
 
 const MARK = 7_000_000;
 
 describe('unique.lua', () => {
-  const server = useRedis();
+  const server = useRedisServer();
   const hash = (fn: string, id: number) => server.redis.hgetall(`job:${fn}:${id}`);
   const entries = (fn: string) => server.redis.hgetall(`unique:${fn}`);
   /** Ends a waiting job. */

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
 import * as scripts from '../../../lib/gearmonkey/wire/scripts.js';
-import { useRedis } from '../../support/use-redis.js';
+import { useRedisServer } from '../../support/use-redis.js';
 import { claim, enqueue, NOW } from './scripts.js';
 
-const server = useRedis();
+const server = useRedisServer();
 const QUEUES = ['scheduled', 'high', 'normal', 'low'] as const;
 type QueueName = (typeof QUEUES)[number];
 

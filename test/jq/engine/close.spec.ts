@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { JqEngine } from '../../../lib/jq/engine/engine.js';
 import { eventually } from '../../support/until.js';
-import { useRedis } from '../../support/use-redis.js';
+import { useRedis, useRedisServer } from '../../support/use-redis.js';
 
 describe('an engine whose Redis is gone', () => {
-  const redis = useRedis();
+  const redis = useRedisServer();
 
   it('closes, although it goes on sweeping', async () => {
     const engine = new JqEngine({ connection: redis.url });

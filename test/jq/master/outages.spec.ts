@@ -4,14 +4,14 @@ import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { listenMaster, type JqMaster } from '../../../lib/jq/master/listen-master.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { eventually, until } from '../../support/until.js';
-import { useRedis } from '../../support/use-redis.js';
+import { useRedisServer } from '../../support/use-redis.js';
 import { Http } from './http.js';
 import { plainWorker, stopPlainWorkersAfterEach } from './plain-worker.js';
 
 const LONG_MS = 60_000;
 
 describe('a master of JQ', () => {
-  const used = useRedis();
+  const used = useRedisServer();
   const closing: (() => unknown)[] = [];
   stopPlainWorkersAfterEach();
   afterEach(async () => {
@@ -42,7 +42,7 @@ describe('a master of JQ', () => {
   it('follows a failover that leaves its connections open', async () => {
     const next = await RedisServer.start();
     closing.push(() => next.stop());
-    let port = used.server.port;
+    let port = used.port;
     const proxy = await line(() => port);
     const http = await start(`redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
     await eventually(async () => expect(await ready(http)).toBe(200));
@@ -104,7 +104,7 @@ describe('a master of JQ', () => {
       'resetchannels',
       '&{jq}:ended',
     );
-    const http = await start(`redis://jq:secret-of-jq@127.0.0.1:${used.server.port}`);
+    const http = await start(`redis://jq:secret-of-jq@127.0.0.1:${used.port}`);
     const worker = await plainWorker();
     await eventually(async () =>
       expect((await http.post('/worker', { name: 'w', max_jobs: 9, url: worker.url })).status).toBe(201),

@@ -1,9 +1,8 @@
-import { Redis } from 'ioredis';
 import { listenMaster } from '../../../lib/jq/master/listen-master.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import type { ListenOptions } from '../../../lib/jq/worker/source-options.js';
 import type { SourceRig, StoredState } from '../../contract/rig.js';
-import { RedisServer } from '../../support/redis-server.js';
+import { shareRedis } from '../../support/shared-redis.js';
 import { until } from '../../support/until.js';
 import { Http } from '../master/http.js';
 import { EnvelopedSource } from './enveloped-source.js';
@@ -21,12 +20,11 @@ const STATES: Readonly<Record<string, string>> = {
   error: 'error',
 };
 
-/** A master of the contract, on a Redis of its own. */
+/** A master of the contract, on Redis. */
 export async function jqRig(listen?: ListenOptions): Promise<SourceRig> {
-  const server = await RedisServer.start();
-  const master = await listenMaster({ connection: server.url, port: 0, backoff: 10 });
+  const { url, redis, release } = await shareRedis();
+  const master = await listenMaster({ connection: url, port: 0, backoff: 10 });
   const http = new Http(master.url);
-  const redis = new Redis(server.url);
   /** A job that a worker has taken waits for the master until that has heard of it. */
   const isPushing = async (id: string) => (await redis.hget(`{jq}:job:${id}`, 'state')) === 'pushing';
   let names = 0;
@@ -43,9 +41,8 @@ export async function jqRig(listen?: ListenOptions): Promise<SourceRig> {
     },
     workers: () => Promise.reject(new Error('A master does not count workers by function.')),
     close: async () => {
-      redis.disconnect();
       await master.close();
-      await server.stop();
+      await release();
     },
   };
 }

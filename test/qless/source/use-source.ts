@@ -3,16 +3,14 @@ import type { Redis } from 'ioredis';
 import { QlessClient } from '../../../lib/qless/index.js';
 import type { QlessSource } from '../../../lib/qless/source/qless-source.js';
 import type { QlessSourceOptions } from '../../../lib/qless/source/source-options.js';
-import type { RedisServer } from '../../support/redis-server.js';
 import { stopWorkersAfterEach } from '../../support/run-worker.js';
-import { useRedis } from '../../support/use-redis.js';
+import { useRedis, type UsedRedis } from '../../support/use-redis.js';
 import { Program, stopProgramsAfterEach } from '../../support/worker-process.js';
 import { sourceOn } from '../source-rig.js';
 
 export interface UsedSource {
   readonly url: string;
   readonly redis: Redis;
-  readonly server: RedisServer;
   readonly client: QlessClient;
   /** A source that is closed after the test. Without `keeper` nothing renews its locks. */
   open(
@@ -26,8 +24,7 @@ export interface UsedSource {
 }
 
 /** For a file: a server that is empty before each test, and a client. */
-export function useSource(): UsedSource {
-  const server = useRedis();
+export function useSource(server: UsedRedis = useRedis()): UsedSource {
   const sources: QlessSource[] = [];
   let client: QlessClient | undefined;
 
@@ -53,9 +50,6 @@ export function useSource(): UsedSource {
     },
     get redis() {
       return server.redis;
-    },
-    get server() {
-      return server.server;
     },
     get client() {
       return current();

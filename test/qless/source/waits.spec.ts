@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { claimOne } from '../../contract/claiming.js';
 import { eventually, until } from '../../support/until.js';
+import { useRedisServer } from '../../support/use-redis.js';
 import { useSource } from './use-source.js';
 
-const used = useSource();
+const redis = useRedisServer();
+const used = useSource(redis);
 
 describe('a source that waits', () => {
   it('is woken by a put, an unpause and a job that falls due, and leaves nothing behind', async () => {
@@ -96,10 +98,10 @@ describe('a source that waits', () => {
   it('releases jobs it claimed if the connection broke before the reply', async () => {
     const source = await used.open();
     await used.client.queue('q').put('K', {}, { jid: 'a' });
-    await used.server.kill('SIGSTOP');
+    await redis.server.kill('SIGSTOP');
     const claim = claimOne(source, 'K');
     await eventually(() => expect(source.health().connected).toBe(false));
-    await used.server.kill('SIGCONT');
+    await redis.server.kill('SIGCONT');
     await expect(claim).resolves.toMatchObject({ id: 'a', attempts: 1 });
     await expect(used.historyOf('a')).resolves.toEqual(['put', 'popped', 'released', 'popped']);
   });

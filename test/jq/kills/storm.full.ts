@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { listenMaster } from '../../../lib/jq/master/listen-master.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { eventually, until } from '../../support/until.js';
-import { useRedis } from '../../support/use-redis.js';
+import { useRedisServer } from '../../support/use-redis.js';
 import { faultsOf, mostAtOnce, rerunsOf, type Event } from './history.js';
 import { leftoversOfJobs } from './leftovers.js';
 import { PlainFleetWorker } from './plain-fleet.js';
@@ -46,7 +46,7 @@ const CONSTRAINTS = [
 ];
 
 describe('a storm', () => {
-  const used = useRedis(['--appendonly', 'no']);
+  const used = useRedisServer(['--appendonly', 'no']);
   const closing: (() => unknown)[] = [];
   afterEach(async () => {
     for (const close of closing.splice(0).toReversed()) await close();
@@ -57,7 +57,7 @@ describe('a storm', () => {
     async () => {
       const next = await RedisServer.start();
       closing.push(() => next.stop());
-      let port = used.server.port;
+      let port = used.port;
       const line = createServer((near) => {
         const far = connect(port, '127.0.0.1');
         near.on('error', () => far.destroy()).on('close', () => far.destroy());
@@ -107,7 +107,7 @@ describe('a storm', () => {
       // A failover that loses no write and leaves all connections open, while jobs run.
       const replica = new Redis(next.url);
       closing.push(() => replica.disconnect());
-      await replica.replicaof('127.0.0.1', used.server.port);
+      await replica.replicaof('127.0.0.1', used.port);
       // Its server has to know it as online: it says itself that the link is up before that.
       await until(async () => /slave0:.*state=online/.test(await used.redis.info('replication')), {
         timeout: PATIENCE_MS,

@@ -25,7 +25,7 @@ describe('A flow', () => {
     'runs whole or not at all if its client is killed in call %i',
     async (pass) => {
       const [fn, other] = [rig.fn(), rig.fn()];
-      const proxy = await LossyProxy.start(rig.server.port);
+      const proxy = await LossyProxy.start(rig.port);
       const [ran, orders]: [string[], string[]] = [[], []];
       try {
         const program = await Program.start('test/gearmonkey/flow-program.ts', {
@@ -61,7 +61,7 @@ describe('A flow', () => {
 
   it.each([1, 2, 3, 4, 6, 8, 12])('ends once if its worker is killed in call %i', async (pass) => {
     const fn = rig.fn();
-    const proxy = await LossyProxy.start(rig.server.port);
+    const proxy = await LossyProxy.start(rig.port);
     const last = { job: fn, input: { last: true } };
     const children = Array.from({ length: 8 }, () => ({ job: fn, input: {}, children: [last] }));
     let flow;

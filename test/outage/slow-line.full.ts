@@ -13,7 +13,7 @@ describe('a line of 10 Mbit/s and 30 ms', () => {
   let line: SlowLine;
   let connection: RedisConnection;
   beforeEach(async () => {
-    line = await SlowLine.start(server.server.port, { bandwidth: 10, latency: 30 });
+    line = await SlowLine.start(server.port, { bandwidth: 10, latency: 30 });
     connection = new RedisConnection(line.url, 'commands');
   });
   afterEach(async () => {

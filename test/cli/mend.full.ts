@@ -16,7 +16,7 @@ describe('gearmonkey failures, retry and discard', () => {
   const terminals = useTerminal();
   let line: SlowLine;
   beforeAll(async () => {
-    line = await SlowLine.start(rig.server.port);
+    line = await SlowLine.start(rig.port);
   });
   afterEach(() => line.heal());
   afterEach(killProcesses);

@@ -1,0 +1,1 @@
+export const JEST: readonly string[];
