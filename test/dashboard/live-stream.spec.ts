@@ -35,4 +35,15 @@ describe('a stream whose page does not read', () => {
     await closed;
     expect(response.destroyed).toBe(true);
   });
+
+  it('closes when it is too far behind', async () => {
+    const response = await unread();
+    const user = { name: 'ada', view: true, act: false };
+    const stream = new LiveStream(user, { overviews: [], jobs: [], bulks: [] }, response);
+    for (let sent = 0; sent < 50 && !response.destroyed; sent++) {
+      stream.send('trouble', { i: 'default', error: MEGABYTE });
+      await nextTurn();
+    }
+    expect(response.destroyed).toBe(true);
+  });
 });

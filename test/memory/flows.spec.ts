@@ -70,3 +70,20 @@ it('memory: forgets a flow with its jobs, and keeps outputs until all have ended
   ]);
   expect(Reflect.get(flows, 'flows')).toEqual(new Map());
 });
+
+it('memory: runs a job when all have ended that it waits for', async () => {
+  const server = new MemoryServer();
+  const client = new GearMonkeyClient(new MemoryStore(server));
+  const last = { job: 'last', input: 'last' };
+  const children = [1, 2].map((input) => ({ job: 'fn', input, children: [last] }));
+  await client.flow({ job: 'root', input: 'root', children });
+  const claim = (fn: string) => server.function(fn).claim(9, 1000, Date.now());
+  const finish = (fn: string, id: string) =>
+    server.function(fn).finish(id, 1, 'success', '', undefined, Date.now());
+  for (const { id } of claim('root')) finish('root', id);
+  const [first, second] = claim('fn');
+  finish('fn', first?.id ?? '');
+  expect(claim('last')).toEqual([]);
+  finish('fn', second?.id ?? '');
+  expect(claim('last')).toHaveLength(1);
+});

@@ -144,6 +144,15 @@ describe("Nest's own base filter", () => {
     expect(own.toString()).toContain('getResponse');
     expect(BaseExceptionFilter.prototype.catch).not.toBe(own);
   });
+
+  it('is replaced once, however many jobs and apps there are', async () => {
+    const replaced = BaseExceptionFilter.prototype.catch;
+    const imports = [GearMonkeyModule.forRoot({ connection: 'memory:', globalEnhancers: true })];
+    const providers = [Handlers, { provide: APP_FILTER, useClass: Reporting }];
+    const client = (await apps.start({ imports, providers })).get(GearMonkeyClient);
+    await expect(client.call('throws', null)).rejects.toThrow('boom');
+    expect(BaseExceptionFilter.prototype.catch).toBe(replaced);
+  });
 });
 
 describe('A filter', () => {

@@ -224,6 +224,39 @@ describe('a @Worker method', () => {
     await expect(client.call('scoped', 'b')).resolves.toEqual(['b', 2, true, '2']);
   });
 
+  it('runs inside request-scoped guards, which are made for each job', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class OnlyTheFirst implements CanActivate {
+      constructor(@Inject(REQUEST) private readonly job: RunningJob) {}
+      canActivate() {
+        return this.job.id === '1';
+      }
+    }
+    @Injectable()
+    class Handlers {
+      @Worker('guarded', { retry: { attempts: 1 } })
+      @UseGuards(OnlyTheFirst)
+      guarded() {
+        return 'ran';
+      }
+    }
+    const client = await start([Handlers]);
+    await expect(client.call('guarded', null)).resolves.toBe('ran');
+    await expect(client.call('guarded', null)).rejects.toThrow('Forbidden');
+  });
+
+  it('gets what an input has itself, and nothing of its prototype', async () => {
+    @Injectable()
+    class Handlers {
+      @Worker('own')
+      own(@Input('constructor') inherited: unknown, @Input('width') width: unknown) {
+        return [inherited === undefined, width];
+      }
+    }
+    const client = await start([Handlers]);
+    await expect(client.call('own', { width: 7 })).resolves.toEqual([true, 7]);
+  });
+
   it('gets the AsyncLocalStorage of an interceptor, and not that of the enqueueing code', async () => {
     const storage = new AsyncLocalStorage<string>();
     class Store implements NestInterceptor {

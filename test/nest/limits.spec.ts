@@ -98,6 +98,14 @@ describe('The limit of a handler', () => {
     await added.stop();
     await expect(isStrict(client)).resolves.toBe(false);
   });
+
+  it('still holds after another handler of its function was refused', async () => {
+    const app = await apps.start({ imports: [memory()] });
+    const workers = app.get(GearMonkeyWorkers);
+    await workers.add('mail', () => undefined, { limit: STRICT });
+    await expect(workers.add('mail', () => undefined)).rejects.toThrow('has a handler here');
+    await expect(isStrict(app.get(GearMonkeyClient))).resolves.toBe(true);
+  });
 });
 
 describe('job.holdKey in a method', () => {

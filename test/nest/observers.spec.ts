@@ -22,6 +22,7 @@ import {
   type JobProgress,
   type RunningJob,
 } from 'nestjs-gearmonkey';
+import { ObserverOrchestrator } from '../../lib/nest/observer.orchestrator.js';
 import { gate } from '../support/gate.js';
 import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
@@ -271,6 +272,40 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     );
     await app.close();
     await client.call(fn, null);
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('calls of observers that have ended', () => {
+  const apps = useApps();
+
+  it('are not kept', async () => {
+    const { Observers, seen } = observersOf('kept');
+    const imports = [GearMonkeyModule.forRoot({ connection: 'memory:' })];
+    const app = await apps.start({ imports, providers: [Observers, workerOf('kept')] });
+    await app.get(GearMonkeyClient).call('kept', null);
+    await eventually(() => expect(seen).toHaveLength(4));
+    await app.close();
+    const running = Reflect.get(app.get(ObserverOrchestrator), 'running') as Map<unknown, string>;
+    expect([...running.values()]).toEqual([]);
+  });
+});
+
+describe('observers of an app that closes', () => {
+  const apps = useApps();
+
+  it('are not called for jobs that its other hooks enqueue', async () => {
+    @Injectable()
+    class Last implements OnModuleDestroy {
+      constructor(private readonly client: GearMonkeyClient) {}
+      async onModuleDestroy() {
+        await this.client.run('last', null);
+      }
+    }
+    const { Observers, seen } = observersOf('last');
+    const imports = [GearMonkeyModule.forRoot({ connection: 'memory:' })];
+    const app = await apps.start({ imports, providers: [Observers, Last] });
+    await app.close();
     expect(seen).toEqual([]);
   });
 });

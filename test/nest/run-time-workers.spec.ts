@@ -315,6 +315,21 @@ describe('GearMonkeyWorkers', () => {
     expect(workers.list()).toEqual([]);
   });
 
+  it('runs handlers that are added at the same time', async () => {
+    const { workers } = await started();
+    await Promise.all(['a', 'b'].map((fn) => workers.add(fn, () => undefined)));
+    expect(workers.list()).toMatchObject([{ fn: 'a' }, { fn: 'b' }]);
+  });
+
+  it('forgets what was set for a handler that was stopped', async () => {
+    const { workers } = await started();
+    const { stop } = await workers.add('a', () => undefined);
+    workers.set('a', { concurrency: 0 });
+    await stop();
+    await workers.add('a', () => undefined, { concurrency: 3 });
+    expect(workers.list()).toMatchObject([{ fn: 'a', concurrency: 3 }]);
+  });
+
   it('is an InvalidOptionError for a concurrency that is not a number', async () => {
     const { workers } = await started(Handlers);
     expect(() => workers.set('mail', { concurrency: Number.NaN })).toThrow(InvalidOptionError);

@@ -31,3 +31,20 @@ it('reads the jobs of a flow a few times in all, not with each end', async () =>
   // Each part once behind the first job, and the last one with each end before its own.
   expect(read).toBe(2 * PARTS);
 });
+
+it('notes the ends of jobs that ended one behind the other', async () => {
+  const fields = new Map([['finished', Buffer.from('1')]]);
+  const records = new JobRecords(() => undefined);
+  const ended: string[] = [];
+  const ends = new FlowEnds({ read: async () => [fields] }, records, ({ fn, id }) => {
+    records.note(fn, id, 'failed');
+    ended.push(fn);
+  });
+  const added = { payload: '1', placement: { queue: 'normal' } as const, created: 0, performed: false };
+  records.add({ ...added, fn: 'split', id: '1', after: [] });
+  records.add({ ...added, fn: 'join', id: '1', after: [{ fn: 'split', id: '1' }] });
+  records.add({ ...added, fn: 'publish', id: '1', after: [{ fn: 'join', id: '1' }] });
+  records.note('split', '1', 'failed');
+  await ends.note();
+  expect(ended).toEqual(['join', 'publish']);
+});

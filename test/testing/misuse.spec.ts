@@ -55,6 +55,9 @@ describe.each(SERVERS)('A wrong call, in %s', (server) => {
     await test.drain();
     await expect(test.loseLease(job)).rejects.toThrow("mail 1 is done and doesn't run any more.");
     await expect(test.cancelDuring('1')).rejects.toMatchObject({ code: 'JOB_TESTING' });
+    const cancelled = await jobs.run(mail, { to: 'eve' });
+    await cancelled.cancel();
+    await expect(test.cancelDuring(cancelled)).rejects.toThrow("mail 2 is failed and doesn't run any more.");
   });
 
   it('names a function without a handler', async () => {

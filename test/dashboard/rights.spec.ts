@@ -1,0 +1,145 @@
+import { describe, expect, it } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { GearMonkeyClient, GearMonkeyModule, UnrecoverableError, Worker } from 'nestjs-gearmonkey';
+import {
+  basicAuth,
+  DashboardModule,
+  type DashboardModuleOptions,
+  type DashboardUser,
+} from 'nestjs-gearmonkey/dashboard';
+import type {
+  ActReply,
+  BulkView,
+  FunctionView,
+  LiveEvents,
+  Rights,
+  ScheduleView,
+  WorkersView,
+} from '../../lib/dashboard/api.js';
+import { until } from '../support/until.js';
+import { useServedApps } from './dashboard-app.js';
+import { ask, json, listen } from './http.js';
+
+const USERS: Record<string, DashboardUser> = {
+  eye: { name: 'eye', view: (fn) => fn !== 'secret', act: false },
+  root: { name: 'root', view: true, act: true },
+};
+const auth = ({ headers }: { headers: Record<string, unknown> }) => USERS[String(headers['x-user'])];
+const as = (user: string) => ({ headers: { 'x-user': user } });
+
+@Injectable()
+class Handlers {
+  @Worker('bad', { retry: { attempts: 1 } })
+  bad() {
+    throw new UnrecoverableError('no tomato', { cause: new Error('a tomato is missing') });
+  }
+}
+
+describe('the dashboard', () => {
+  const apps = useServedApps();
+  const serve = (options: DashboardModuleOptions) =>
+    apps.serve('express', {
+      imports: [
+        GearMonkeyModule.forRoot({ connection: 'memory:', errorDetail: 'stack' }),
+        DashboardModule.forRoot(options),
+      ],
+      providers: [Handlers],
+    });
+
+  /** A run over no jobs, which `root` begins. */
+  async function runOf(base: string, fn: string): Promise<string> {
+    const body = { action: 'discard', fn, which: { state: 'failed' } };
+    return (await json<ActReply>(base, '/api/act', { ...as('root'), body })).bulk ?? '';
+  }
+
+  it.each([[true], [{}], ['ada'], [{ name: 7 }]])(
+    'takes %j, which `auth` returns, for no user',
+    async (user) => {
+      const { base } = await serve({ auth: () => user as never });
+      expect((await ask(base, '/api/session')).status).toBe(401);
+    },
+  );
+
+  it('has a user without rights change nothing', async () => {
+    const { base } = await serve({ auth: () => ({ name: 'eye', view: true }) as DashboardUser });
+    expect((await json<Rights>(base, '/api/rights?fn=mail')).actions).toEqual([]);
+    expect((await ask(base, '/api/act', { body: { action: 'pause', fn: 'mail' } })).status).toBe(403);
+  });
+
+  it('has a user of basicAuth change nothing who may only look', async () => {
+    const { base } = await serve({
+      auth: basicAuth({ users: { eye: { password: 'correct horse', act: false } } }),
+    });
+    const headers = { authorization: `Basic ${Buffer.from('eye:correct horse').toString('base64')}` };
+    const body = { action: 'pause', fn: 'mail' };
+    expect((await ask(base, '/api/act', { headers, body })).status).toBe(403);
+  });
+
+  it('is in no frame of another page, and says nothing of what failed inside', async () => {
+    const broken = () => {
+      throw new Error('no answer of 10.0.0.7');
+    };
+    const { base } = await serve({ auth: broken });
+    const { status, text, headers } = await ask(base, '/api/session');
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    expect([status, JSON.parse(text)]).toMatchObject([500, { code: 'INTERNAL' }]);
+    expect(text).not.toContain('10.0.0.7');
+  });
+
+  it('lists schedules and workers of functions that the user may see', async () => {
+    const { app, base } = await serve({ auth });
+    const client = app.get(GearMonkeyClient);
+    for (const fn of ['mail', 'secret']) await client.recur(fn, { id: fn, cron: '0 9 * * *' });
+    for (const fn of ['mail', 'secret']) await client.run(fn, 1);
+    const schedules = await json<ScheduleView[]>(base, '/api/schedules', as('eye'));
+    expect(schedules.map(({ id }) => id)).toEqual(['mail']);
+    const { functions } = await json<WorkersView>(base, '/api/workers', as('eye'));
+    expect(functions.map(({ fn }) => fn)).toEqual(['bad', 'mail']);
+  });
+
+  it('has runs cancelled by those who may do what they do', async () => {
+    const { base } = await serve({ auth });
+    const id = await runOf(base, 'mail');
+    const cancel = (user: string) => ask(base, '/api/bulk/cancel', { ...as(user), body: { id } });
+    expect((await cancel('eye')).status).toBe(403);
+    expect((await cancel('root')).status).toBe(200);
+  });
+
+  it('sends a page functions and runs that its user may see', async () => {
+    const { app, base } = await serve({ auth });
+    for (const fn of ['mail', 'secret']) await app.get(GearMonkeyClient).run(fn, 1);
+    const [hidden, shown] = [await runOf(base, 'secret'), await runOf(base, 'mail')];
+    const topics = [{ overview: 'default' }, { bulk: hidden }, { bulk: shown }];
+    const live = listen(base, topics, as('eye').headers);
+    const of = (name: keyof LiveEvents) => live.events.filter((event) => event.name === name);
+    await until(() => of('bulk').some(({ data }) => (data as BulkView).id === shown));
+    const functions = of('overview').flatMap(({ data }) => (data as { functions: FunctionView[] }).functions);
+    expect(functions.map(({ fn }) => fn).sort()).toEqual(['bad', 'mail']);
+    expect(of('bulk').map(({ data }) => (data as BulkView).fn)).toEqual(['mail']);
+    live.close();
+  });
+
+  it('refuses a page that wants to watch what its user may not see, or too much', async () => {
+    const { base } = await serve({ auth });
+    const watch = async (topics: unknown) =>
+      (await ask(base, `/api/live?topics=${encodeURIComponent(JSON.stringify(topics))}`, as('eye'))).status;
+    expect(await watch([{ overview: 'default', fns: ['mail', 'secret'] }])).toBe(403);
+    expect(await watch([{ job: '1', fn: 'secret' }])).toBe(403);
+    const jobs = Array.from({ length: 6 }, (_, index) => ({ job: String(index + 1), fn: 'mail' }));
+    expect(await watch(jobs)).toBe(400);
+  });
+
+  it('shows errors, stacks, causes and headers redacted, wherever they are', async () => {
+    const { app, base } = await serve({ redact: ({ text }) => text.replaceAll('tomato', '***') });
+    const client = app.get(GearMonkeyClient);
+    const { id } = await client.run('bad', 1, { headers: { customer: 'tomato' } });
+    await until(async () => (await client.get('bad', id))?.status === 'error');
+    for (const route of [`job?fn=bad&id=${id}`, 'failures?fn=bad', 'jobs?fn=bad&state=failed']) {
+      const { status, text } = await ask(base, `/api/${route}`);
+      expect([route, status]).toEqual([route, 200]);
+      expect(text).toContain('no ***');
+      expect(text).not.toContain('tomato');
+    }
+    expect((await ask(base, `/api/job?fn=bad&id=${id}`)).text).toContain('"customer":"***"');
+  });
+});
