@@ -39,7 +39,7 @@ export class BatchOutcome<Output = unknown> {
   }
 
   /** Has no value: for types alone, so that outcomes with outputs of other types are refused. */
-  protected declare readonly output: Output;
+  declare protected readonly output: Output;
 
   /** @internal */
   constructor(

@@ -27,7 +27,9 @@ const LEASE_MS = 1000;
 const socketPath = join(tmpdir(), `gearmonkey-${randomUUID()}.sock`);
 const tls = useTls();
 const apps = useApps();
-const used = useRedisServer(['--unixsocket', socketPath], () => ({ tls: { ...tls, authority: tls.authority } }));
+const used = useRedisServer(['--unixsocket', socketPath], () => ({
+  tls: { ...tls, authority: tls.authority },
+}));
 afterAll(() => rmSync(socketPath, { force: true }));
 
 /** An app on this connection, whose one function does what its input says. */

@@ -16,7 +16,9 @@ class Echo {
 
 describe('a Redis that asks clients for certificates', () => {
   const tls = useTls();
-  const used = useRedisServer([], () => ({ tls: { authority: tls.authority, files: tls.files, clients: true } }));
+  const used = useRedisServer([], () => ({
+    tls: { authority: tls.authority, files: tls.files, clients: true },
+  }));
   const apps = useApps();
   const start = (options: RedisOptions['tls'] & object) =>
     apps.start({
