@@ -70,6 +70,14 @@ describe('limits whose keys were changed by hand', () => {
       expect(await take()).toEqual(['2']);
     });
 
+    it('goes on with the job that holds it when its lease and its place were deleted', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a'], { rules });
+      await take();
+      await redis().del(keysOf(fn).leases, limitKey('places'));
+      expect(await redis().srem(limitKey('running:a'), '1:1')).toBe(1);
+      expect(await take()).toEqual(['1']);
+    });
+
     it('is free when a holder is cancelled that waits nowhere', async () => {
       await retried();
       await redis().del(limitKey('due'));
@@ -98,6 +106,27 @@ describe('limits whose keys were changed by hand', () => {
     expect(first).toContain('3');
     await setLimit(redis(), fn, 'limit', '5:::fair:');
     expect([...first, ...(await take())].sort()).toEqual(['1', '2', '3']);
+  });
+
+  it.each(['0:::fair:', ':0:0:fair:', ':5::fair:', ':1:99999999999999:fair:', ':100001:1:fair:'])(
+    'numbers that no limit can have are none: "%s"',
+    async (text) => {
+      await enqueueLimited(redis(), fn, ['a', 'a']);
+      await redis().hset(keysOf(fn).control, 'limit', text);
+      expect(await take()).toEqual(['1', '2']);
+    },
+  );
+
+  it.each([
+    ['turn', {}],
+    ['time', { score: (NOW + LONG) / 1000 }],
+  ])('an enqueue that is refused half-way leaves nothing that waits for its %s', async (_, placement) => {
+    await redis().set(`${keysOf(fn).jobs}3`, 'no job');
+    const refused = enqueueLimited(redis(), fn, ['a', 'b', 'a'], { rules: '5:::fair:', ...placement });
+    await expect(refused).rejects.toThrow('WRONGTYPE');
+    for (const name of ['wait:normal:a', 'wait:normal:b', 'due', 'later:a'])
+      expect([name, await redis().exists(limitKey(name))]).toEqual([name, 0]);
+    expect(await redis().exists(`${keysOf(fn).jobs}1`, `${keysOf(fn).jobs}2`)).toBe(0);
   });
 
   it('an override in another form is none', async () => {

@@ -77,6 +77,17 @@ describe('cancel.lua', () => {
     await expect(log.close()).resolves.toEqual(['create:1', 'start:1', 'finish:1']);
   });
 
+  it('lists a job that waits for its retry among the cancelled ones, and no longer among those', async () => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a']);
+    await claim(server.redis, fn);
+    await claim(server.redis, fn, { slots: 0, outcomes: ['1:1', 'retry', '50', '{}'] });
+    await expect(server.redis.zrange(`retrying:${fn}`, '0', '-1')).resolves.toEqual(['1']);
+    await cancel(server.redis, fn, '1');
+    await expect(server.redis.zrange(`ended:${fn}:cancelled`, '0', '-1')).resolves.toEqual(['1']);
+    await expect(server.redis.exists(`retrying:${fn}`, `ended:${fn}:failed`)).resolves.toBe(0);
+  });
+
   it.each([
     ['another mark', 3_000_000, 'lost'],
     ['that mark', 7_000_000, 'cancelled'],

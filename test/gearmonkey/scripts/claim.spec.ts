@@ -138,6 +138,48 @@ describe('claim.lua', () => {
       expect(ids(claims)).toEqual(['1']);
     });
 
+    it('no scheduled job early because another one is due', async () => {
+      const fn = server.fn();
+      for (const due of [NOW, NOW + 1])
+        await enqueue(server.redis, fn, ['a'], { queue: 'scheduled', score: due / 1000 });
+      const { claims, wait } = await claim(server.redis, fn);
+      expect([ids(claims), wait]).toEqual([['1'], 1]);
+    });
+
+    it('and says how long jobs have waited that could have run', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['at once']);
+      await enqueue(server.redis, fn, ['later'], { queue: 'scheduled', score: (NOW + 50) / 1000 });
+      const { claims } = await claim(server.redis, fn, { now: NOW + 70 });
+      expect(claims.map(({ id, waited }) => [id, waited])).toEqual([
+        ['2', 20],
+        ['1', 70],
+      ]);
+    });
+
+    it.each(['high', 'normal', 'low', 'scheduled'] as const)(
+      'a job in %s after a blocking call, and notes it until its lease ends',
+      async (queue) => {
+        const fn = server.fn();
+        await enqueue(server.redis, fn, ['a'], { queue, score: queue === 'scheduled' ? 1 : '' });
+        const { claims } = await claim(server.redis, fn, { lease: 60_000, noted: `claims:${fn}:me` });
+        expect(ids(claims)).toEqual(['1']);
+        await expect(server.redis.ttl(`claims:${fn}:me`)).resolves.toBe(60);
+      },
+    );
+
+    it('no job that has expired, unless it was begun before', async () => {
+      const fn = server.fn();
+      const options = `{"expires":${NOW + 50}}`;
+      await enqueue(server.redis, fn, ['begun', 'late'], { options });
+      await claim(server.redis, fn, { slots: 1 });
+      await claim(server.redis, fn, { slots: 0, outcomes: ['1:1', 'retry', '10', '{}'] });
+      const { claims, dropped } = await claim(server.redis, fn, { now: NOW + 50 });
+      expect([ids(claims), dropped]).toEqual([['1'], []]);
+      const job = await server.redis.hgetall(`job:${fn}:2`);
+      expect(job).toMatchObject({ status: 'error', error: expect.stringContaining('JOB_EXPIRED') });
+    });
+
     it('no ids without a job, which it returns as dropped', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b', 'c']);
@@ -155,6 +197,14 @@ describe('claim.lua', () => {
       await server.redis.del(`wake:${fn}`);
       await claim(server.redis, fn, { slots: 1 });
       await expect(server.redis.exists(`wake:${fn}`)).resolves.toBe(0);
+    });
+
+    it('and sets the wake marker again if jobs are left that are due', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a', 'b'], { queue: 'scheduled', score: 1 });
+      await server.redis.del(`wake:${fn}`);
+      await claim(server.redis, fn, { slots: 1 });
+      await expect(server.redis.llen(`wake:${fn}`)).resolves.toBe(1);
     });
   });
 
@@ -188,6 +238,23 @@ describe('claim.lua', () => {
       await expect(log.close()).resolves.toEqual(['create:1', 'create:2', 'start:1', 'finish:1', 'start:2']);
     });
 
+    it('a success for which a call waits, whose channel gets the output', async () => {
+      const fn = server.fn();
+      const caller = server.redis.duplicate();
+      const heard: string[] = [];
+      try {
+        caller.on('message', (_, message: string) => heard.push(message));
+        await caller.subscribe(`reply:${fn}:me`);
+        await enqueue(server.redis, fn, ['a']);
+        await claim(server.redis, fn);
+        await claim(server.redis, fn, { outcomes: ['1:1', 'success', 'out:put', `reply:${fn}:me`] });
+        await caller.ping();
+      } finally {
+        caller.disconnect();
+      }
+      expect(heard).toEqual(['1:1:out:put']);
+    });
+
     it('an error with its message as output, and the rest in its own fields', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
@@ -209,7 +276,28 @@ describe('claim.lua', () => {
       await claim(server.redis, fn, { outcomes });
       await expect(claim(server.redis, fn, { outcomes })).resolves.toMatchObject({ refused: [] });
       await expect(server.redis.llen(`lock:${fn}:1`)).resolves.toBe(1);
+      await expect(server.redis.ttl(`lock:${fn}:1`)).resolves.toBe(10);
       await expect(log.close()).resolves.toEqual(ranOnce(1));
+    });
+
+    it('a sleep without counting the attempt', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a']);
+      await claim(server.redis, fn);
+      await expect(
+        claim(server.redis, fn, { outcomes: ['1:1', 'snoozed', '10', ''] }),
+      ).resolves.toMatchObject({ claims: [] });
+      const { claims } = await claim(server.redis, fn, { now: NOW + 10 });
+      expect(claims).toMatchObject([{ id: '1', token: 2, attempts: 1, snoozes: 1 }]);
+    });
+
+    it('a sleep until a signal that has come before: the job runs at once', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a']);
+      await claim(server.redis, fn);
+      await server.redis.hset(`job:${fn}:1`, 'signal:paid', `${NOW}:1`);
+      const { claims } = await claim(server.redis, fn, { outcomes: ['1:1', 'snoozed', '60000', 'paid'] });
+      expect(ids(claims)).toEqual(['1']);
     });
 
     it('a retry by scheduling it after its delay, with the error of the attempt', async () => {
@@ -308,6 +396,30 @@ describe('claim.lua', () => {
       expect(JSON.parse(job['error'] ?? '')).toMatchObject({ code: 'JOB_STALLED', message: job['output'] });
       await expect(server.redis.ttl(`job:${fn}:1`)).resolves.toBe(90_000);
       await expect(log.close()).resolves.toEqual(['create:1', 'start:1', 'start:1', 'finish:1']);
+    });
+
+    it('no job that another claim has, by a lease that is left over', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a']);
+      await claim(server.redis, fn);
+      await claim(server.redis, fn, { outcomes: ['1:1', 'released', '', ''] });
+      await server.redis.zadd(`lease:${fn}`, NOW, '1:1');
+      await expect(claim(server.redis, fn)).resolves.toMatchObject({ claims: [] });
+      await expect(server.redis.hmget(`job:${fn}:1`, 'status', 'token')).resolves.toEqual(['busy', '2']);
+    });
+
+    it('jobs and counts them in the statistics of the minute and of the hour', async () => {
+      const fn = server.fn();
+      const now = 7 * 3_600_000 + 5 * 60_000;
+      await enqueue(server.redis, fn, ['a']);
+      for (const late of [0, LEASE_MS, 2 * LEASE_MS]) await claim(server.redis, fn, { now: now + late });
+      await expect(server.redis.hgetall(`statistics:${fn}:7`)).resolves.toEqual({
+        '5:stalled': '2',
+        ':stalled': '2',
+        '5:failed': '1',
+        ':failed': '1',
+      });
+      await expect(server.redis.ttl(`statistics:${fn}:7`)).resolves.toBe(73 * 3600);
     });
 
     it('no job that was finished or deleted meanwhile', async () => {

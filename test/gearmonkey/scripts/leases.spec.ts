@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
+import * as scripts from '../../../lib/gearmonkey/wire/scripts.js';
 import { ChannelLog } from '../../conformance/wire.js';
 import { until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';
@@ -57,6 +59,20 @@ describe('renew.lua', () => {
     await expect(server.redis.zscore(`lease:${fn}`, '1:1')).resolves.toBe(`${NOW + 70 + LEASE_MS}`);
   });
 
+  it('extends from the time of the server, to the millisecond, unless it is told the time', async () => {
+    const fn = await claimed();
+    const time = async () => {
+      const [seconds = 0, micros = 0] = await server.redis.time();
+      return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+    };
+    const before = await time();
+    const { leases, jobs } = keysOf(fn);
+    await scripts.renew.run(server.redis, [leases, jobs], '', LEASE_MS, '', ['1:1']);
+    const expiry = Number(await server.redis.zscore(leases, '1:1'));
+    expect(expiry - LEASE_MS).toBeGreaterThanOrEqual(before);
+    expect(expiry - LEASE_MS).toBeLessThanOrEqual(await time());
+  });
+
   it('extends a lease that has ended but was not recovered', async () => {
     const fn = await claimed();
     await expect(renew(server.redis, fn, NOW + 2 * LEASE_MS, ['1:1'])).resolves.toEqual([]);
@@ -97,6 +113,25 @@ describe('look.lua', () => {
     await expect(woken(fn)).resolves.toBe(false);
     await expect(look(server.redis, [fn], NOW + 250)).resolves.toEqual([alone(0)]);
     await expect(woken(fn)).resolves.toBe(true);
+  });
+
+  it('returns no time for jobs that wait for others', async () => {
+    const fn = server.fn();
+    await server.redis.zadd(`queue:${fn}:scheduled`, 9_000_000_000, '1');
+    await expect(look(server.redis, [fn])).resolves.toEqual([alone(-1)]);
+  });
+
+  it('returns the time until the next tick of a schedule', async () => {
+    const fn = server.fn();
+    await server.redis.zadd(`ticks:${fn}`, NOW + 250, 'daily');
+    for (const [later, tick] of [
+      [0, 250],
+      [249, 1],
+      [250, 0],
+      [999, 0],
+    ] as const)
+      await expect(look(server.redis, [fn], NOW + later)).resolves.toEqual([{ ...alone(-1), tick }]);
+    await expect(woken(fn)).resolves.toBe(false);
   });
 
   it('wakes a worker when a lease has ended', async () => {

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import * as limitScripts from '../../../lib/gearmonkey/wire/limit-scripts.js';
 import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
+import { ChannelLog } from '../../conformance/wire.js';
 import { useRedis } from '../../support/use-redis.js';
 import {
   cancel,
@@ -44,7 +46,8 @@ describe('limits in the scripts', () => {
     ])('frees the place of a job that ended as %s', async (...outcome) => {
       await enqueueLimited(redis(), fn, ['a', 'a']);
       await claim(redis(), fn);
-      await claim(redis(), fn, { slots: 0, outcomes: ['1:1', ...outcome] });
+      await redis().del(keysOf(fn).wake);
+      await claim(redis(), fn, { slots: 0, outcomes: ['1:1', ...outcome], recover: 0 });
       expect(await readLimits(redis(), fn, NOW, 'a')).toMatchObject([{ running: 0, until: 0 }]);
       expect(await redis().llen(keysOf(fn).wake)).toBe(1);
     });
@@ -59,8 +62,21 @@ describe('limits in the scripts', () => {
     it('frees the place of a cancelled job', async () => {
       await enqueueLimited(redis(), fn, ['a', 'a']);
       await claim(redis(), fn);
+      await claim(redis(), fn);
+      await redis().del(keysOf(fn).wake);
       expect(await cancel(redis(), fn, '1')).toBe('cancelled');
-      expect(await ids(claim(redis(), fn))).toEqual(['2']);
+      expect(await redis().llen(keysOf(fn).wake)).toBe(1);
+      expect(await ids(claim(redis(), fn, { recover: 0 }))).toEqual(['2']);
+    });
+
+    it.each([
+      ['its time', { score: (NOW + 50) / 1000 }],
+      ['the turn of its key', {}],
+    ])('lets a job be cancelled that waits for %s', async (_, placement) => {
+      await enqueueLimited(redis(), fn, ['a'], placement);
+      expect(await cancel(redis(), fn, '1')).toBe('cancelled');
+      expect(await claim(redis(), fn, { now: NOW + 60 })).toMatchObject({ claims: [], dropped: [] });
+      expect(await redis().exists(`${keysOf(fn).limits}later:a`, `${keysOf(fn).limits}due`)).toBe(0);
     });
 
     it('frees the place of a job whose hash was deleted', async () => {
@@ -81,6 +97,13 @@ describe('limits in the scripts', () => {
         expect(await ids(claim(redis(), fn, { now: NOW + 5 }))).toEqual([id]);
       },
     );
+
+    it('sets full keys aside, at which no claim looks until they have room', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a']);
+      await claim(redis(), fn);
+      expect(await redis().exists(`${keysOf(fn).limits}ready:normal`)).toBe(0);
+      expect(await redis().zcard(`${keysOf(fn).limits}parked`)).toBe(1);
+    });
 
     it('claims nothing for a worker that knows a limit until its rules are stored', async () => {
       await enqueue(redis(), fn, ['a']);
@@ -120,6 +143,15 @@ describe('limits in the scripts', () => {
       expect(await ids(claim(redis(), fn, { now: NOW + 1001, lease: 1e6 }))).toEqual(['3']);
     });
 
+    it('counts each start for a span of its own, and forgets it', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a', 'a', 'a'], { rules });
+      const started: string[][] = [];
+      for (const later of [0, 600, 1001, 1600, 1601])
+        started.push(await ids(claim(redis(), fn, { slots: 1, now: NOW + later, lease: 1e6 })));
+      expect(started).toEqual([['1'], ['2'], ['3'], [], ['4']]);
+      expect(await redis().pttl(`${keysOf(fn).limits}starts:a`)).toBeGreaterThan(0);
+    });
+
     it('tells the leader when a key may start jobs again', async () => {
       await enqueueLimited(redis(), fn, ['a', 'a', 'a'], { rules });
       await claim(redis(), fn, { lease: 1e6 });
@@ -141,6 +173,21 @@ describe('limits in the scripts', () => {
       await enqueueLimited(redis(), fn, ['a'], { rules: '10:::fair:' });
       await enqueueLimited(redis(), fn, ['a'], { rules: '10:::fair:', priority: 'high' });
       expect(await ids(claim(redis(), fn))).toEqual(['2', '1']);
+    });
+
+    it('go to the job that was due first', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a'], { rules: '10:::fair:' });
+      await claim(redis(), fn);
+      const outcomes = ['1:1', 'retry', '50', '{}', '2:1', 'retry', '40', '{}'];
+      await claim(redis(), fn, { slots: 0, outcomes });
+      expect(await ids(claim(redis(), fn, { now: NOW + 60 }))).toEqual(['2', '1']);
+    });
+
+    it('go to a higher priority first when jobs are due, too', async () => {
+      const due = { score: (NOW + 50) / 1000 };
+      await enqueueLimited(redis(), fn, ['a'], due);
+      await enqueueLimited(redis(), fn, ['b'], { ...due, priority: 'high' });
+      expect(await ids(claim(redis(), fn, { now: NOW + 50 }))).toEqual(['2', '1']);
     });
 
     it('are not held up by full keys', async () => {
@@ -167,6 +214,35 @@ describe('limits in the scripts', () => {
       ]);
       expect(await ids(claim(redis(), fn, { now: NOW + 50 }))).toEqual(['1']);
       expect(await ids(claim(redis(), fn, { now: NOW + 51, outcomes: success('1:2') }))).toEqual(['2']);
+    });
+
+    it('gives the turn to the job that holds the key before one with a higher priority', async () => {
+      await enqueueLimited(redis(), fn, ['a'], { rules, priority: 'low' });
+      await claim(redis(), fn);
+      await enqueueLimited(redis(), fn, ['a'], { rules, priority: 'high' });
+      await claim(redis(), fn, { slots: 0, outcomes: ['1:1', 'released', '', ''] });
+      expect(await ids(claim(redis(), fn))).toEqual(['1']);
+      expect(await ids(claim(redis(), fn, { outcomes: success('1:2') }))).toEqual(['2']);
+    });
+
+    it('goes on with jobs that began before it was strict, one at a time', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a'], { rules: '10:::fair:' });
+      await claim(redis(), fn);
+      await setLimit(redis(), fn, 'limit', rules);
+      await claim(redis(), fn, { outcomes: ['1:1', 'released', '', ''] });
+      const released = ['1:2', 'released', '', '', '2:1', 'released', '', ''];
+      await claim(redis(), fn, { slots: 0, outcomes: released });
+      expect(await ids(claim(redis(), fn))).toEqual(['1']);
+      const next = await claim(redis(), fn, { outcomes: success('1:3') });
+      expect(next).toMatchObject({ claims: [{ id: '2' }], dropped: [] });
+    });
+
+    it('lets the key go when the hash of a job was deleted that holds it and waits for its turn', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a'], { rules });
+      await claim(redis(), fn, { slots: 1 });
+      await claim(redis(), fn, { slots: 0, outcomes: ['1:1', 'released', '', ''] });
+      await redis().del(`${keysOf(fn).jobs}1`);
+      expect(await ids(claim(redis(), fn, { recover: 0 }))).toEqual(['2']);
     });
 
     it('lets the key go when the job that holds it is cancelled, or its hash deleted', async () => {
@@ -223,6 +299,52 @@ describe('limits in the scripts', () => {
       expect(await enqueueLimited(redis(), fn, ['a'], { ...rules, now: NOW + 1001 })).toBe(2);
     });
 
+    it('says when a rate has room again behind those that wait', async () => {
+      const rules = { rules: ':2:1000:fair:', onFull: 'refuse' };
+      await enqueueLimited(redis(), fn, ['a'], rules);
+      await claim(redis(), fn, { lease: 1e6 });
+      expect(await enqueueLimited(redis(), fn, ['a'], rules)).toBe(2);
+      const again = { ...rules, now: NOW + 10 };
+      expect(await enqueueLimited(redis(), fn, ['a'], again)).toEqual({ key: 'a', until: NOW + 1001 });
+    });
+
+    it.each([
+      [':::strict:', 1],
+      [':2:1000:fair:', 2],
+      ['2:::fair:', 2],
+    ])('with the rules %s refuses more jobs than %d that wait', async (rules, most) => {
+      const refuse = { rules, onFull: 'refuse' };
+      for (let count = 1; count <= most; count++)
+        expect(await enqueueLimited(redis(), fn, ['a'], refuse)).toBe(count);
+      expect(await enqueueLimited(redis(), fn, ['a'], refuse)).toEqual({ key: 'a' });
+    });
+
+    it('has one job that waits, however many were replaced, and a place once that one was', async () => {
+      const replace = { onFull: 'replace' };
+      await enqueueLimited(redis(), fn, ['a'], replace);
+      await claim(redis(), fn);
+      for (const _ of [1, 2, 3]) await enqueueLimited(redis(), fn, ['a'], replace);
+      expect(await readLimits(redis(), fn)).toMatchObject([{ key: 'a', running: 1, waiting: 1 }]);
+      const told: string[] = [];
+      const worker = redis().duplicate();
+      try {
+        worker.on('message', (_, member: string) => told.push(member));
+        await worker.subscribe(`cancel:${fn}`);
+        await enqueueLimited(redis(), fn, ['a'], { onFull: 'replace-running' });
+        await worker.ping();
+      } finally {
+        worker.disconnect();
+      }
+      expect(told).toEqual(['1:1']);
+      expect(await readLimits(redis(), fn)).toMatchObject([{ key: 'a', running: 0, waiting: 1 }]);
+    });
+
+    it('keeps a job that waits where there is room for both', async () => {
+      const replace = { rules: '2:::fair:', onFull: 'replace' };
+      for (const _ of [1, 2]) await enqueueLimited(redis(), fn, ['a'], replace);
+      expect(await ids(claim(redis(), fn))).toEqual(['1', '2']);
+    });
+
     it('gets the job instead of those that wait', async () => {
       const replace = { rules: '1:::fair:', onFull: 'replace' };
       await enqueueLimited(redis(), fn, ['a', 'b', 'b'], replace);
@@ -249,6 +371,7 @@ describe('limits in the scripts', () => {
       expect(await ids(claim(redis(), fn, { outcomes: ['1:1', 'held', '50', ''] }))).toEqual([]);
       const again = await claim(redis(), fn, { now: NOW + 51 });
       expect(again.claims).toMatchObject([{ id: '1', attempts: 1 }, { id: '2' }]);
+      expect(await redis().exists(`${keysOf(fn).limits}holds`)).toBe(0);
     });
   });
 
@@ -284,6 +407,36 @@ describe('limits in the scripts', () => {
     });
   });
 
+  it('an enqueue wakes a worker for a key with room, and tells of each job', async () => {
+    const log = await ChannelLog.open(redis(), fn);
+    try {
+      await enqueueLimited(redis(), fn, ['a', 'a', 'b']);
+    } finally {
+      expect(await log.close()).toEqual(['create:1', 'create:2', 'create:3']);
+    }
+    expect(await redis().llen(keysOf(fn).wake)).toBe(1);
+  });
+
+  it('an enqueue changes no rules that are stored', async () => {
+    await enqueueLimited(redis(), fn, ['a'], { rules: '2:::fair:' });
+    await enqueueLimited(redis(), fn, ['a', 'a'], { rules: '1:::fair:' });
+    expect(await ids(claim(redis(), fn))).toEqual(['1', '2']);
+  });
+
+  it('a list of keys has those that run jobs, and no more than were asked for', async () => {
+    await enqueueLimited(redis(), fn, ['a', 'b', 'c'], { rules: '2:::fair:' });
+    await claim(redis(), fn);
+    const listed = ((await readLimits(redis(), fn)) ?? []).map(({ key, running }) => [key, running]);
+    expect(listed.toSorted()).toEqual([
+      ['a', 1],
+      ['b', 1],
+      ['c', 1],
+    ]);
+    const { control, limits, jobs, wake } = keysOf(fn);
+    const two = await limitScripts.readLimits.run(redis(), [control, limits, jobs, wake], NOW, 2, 0, '');
+    expect(two).toHaveLength(2);
+  });
+
   it('a sent-again enqueue creates nothing', async () => {
     const last = await enqueueLimited(redis(), fn, ['a'], { call: 5, sender: 's' });
     expect(await enqueueLimited(redis(), fn, ['a'], { call: 5, sender: 's' })).toBe(last);
@@ -295,6 +448,7 @@ describe('limits in the scripts', () => {
     await enqueueLimited(redis(), fn, ['a']);
     expect((await claim(redis(), fn)).claims).toMatchObject([{ id: '2' }]);
     expect(await ids(claim(redis(), fn, { now: NOW + 50 }))).toEqual([]);
+    expect(await redis().exists(`${keysOf(fn).limits}due`)).toBe(0);
     expect(await ids(claim(redis(), fn, { now: NOW + 51, outcomes: success('2:1') }))).toEqual(['1']);
   });
 });

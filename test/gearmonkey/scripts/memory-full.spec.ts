@@ -8,8 +8,10 @@ import {
   look,
   NOW,
   presence,
+  PRESENCE_MS,
   progress,
   renew,
+  signed,
   claim,
   unique,
 } from './scripts.js';
@@ -75,6 +77,12 @@ describe('A server whose memory is full', () => {
   it('counts its workers', async () => {
     await expect(presence(server.redis, fn, 'worker', NOW + 50)).resolves.toBe(1);
     await expect(presence(server.redis, fn, 'another', NOW + 120)).resolves.toBe(2);
+  });
+
+  it('counts a worker in the place of one that has died', async () => {
+    const beat = (now: number) => signed(server.redis, [fn], 'another', now, PRESENCE_MS, 1);
+    await beat(NOW + PRESENCE_MS);
+    await expect(server.redis.get(`count:${fn}`)).resolves.toBe('1');
   });
 
   it('wakes a worker for a lease that has ended', async () => {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
 import { useRedis } from '../../support/use-redis.js';
-import { claim, enqueueLimited, LEASE_MS, look, NOW, readLimits, renew } from './scripts.js';
+import { cancel, claim, enqueueLimited, LEASE_MS, look, NOW, readLimits, renew } from './scripts.js';
 
 describe('a limit that functions share', () => {
   const server = useRedis();
@@ -35,6 +35,47 @@ describe('a limit that functions share', () => {
     expect(await take(two)).toEqual(['1']);
     expect(await take(two, success('1:1'))).toEqual([]);
     expect(await take(one)).toEqual(['2']);
+  });
+
+  it('frees the place of a cancelled job for the other function', async () => {
+    await add(one, 1);
+    await add(two, 1);
+    expect([await take(one), await take(two)]).toEqual([['1'], []]);
+    expect(await cancel(redis(), one, '1')).toBe('cancelled');
+    expect(await take(two)).toEqual(['1']);
+  });
+
+  it('sets none aside for a function whose job was cancelled', async () => {
+    await add(one, 2);
+    await add(two, 1);
+    await take(one);
+    expect(await take(two)).toEqual([]);
+    expect(await redis().pttl(`shared-limit:${one}:line:a`)).toBeGreaterThan(0);
+    expect(await cancel(redis(), two, '1')).toBe('cancelled');
+    expect(await take(one, success('1:1'))).toEqual(['2']);
+  });
+
+  it('wakes a function again for a place that the one whose turn it was has left', async () => {
+    const twoPlaces = { shared: '2::' };
+    await add(one, 4, twoPlaces);
+    await add(two, 1, twoPlaces);
+    expect([await take(one), await take(one), await take(two)]).toEqual([['1'], ['2'], []]);
+    await claim(redis(), one, { slots: 0, outcomes: [...success('1:1'), ...success('2:1')] });
+    expect(await take(one)).toEqual([]);
+    await redis().del(keysOf(one).wake);
+    expect(await take(two)).toEqual(['1']);
+    expect(await redis().llen(keysOf(one).wake)).toBe(1);
+    expect(await take(one)).toEqual(['3']);
+  });
+
+  it('leaves the places of jobs of its own to a recovery', async () => {
+    for (const _ of ['runs', 'waits']) {
+      await add(one, 1);
+      await claim(redis(), one);
+    }
+    const later = await claim(redis(), one, { recover: 0, now: NOW + LEASE_MS });
+    expect(later.claims).toEqual([]);
+    expect(await renew(redis(), one, NOW + LEASE_MS, ['1:1'])).toEqual([]);
   });
 
   it('sets a place aside for no longer than a second', async () => {

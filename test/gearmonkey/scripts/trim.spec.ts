@@ -68,6 +68,30 @@ describe('trim', () => {
     await expect(redis().exists(`job:${fn}:1`)).resolves.toBe(1);
   });
 
+  it('leaves a job beyond the count that others have not read yet, which then expires soon', async () => {
+    await ended('failed', 2);
+    await redis().hset(`job:${fn}:1`, { held: 1, kept: 90_000 });
+    await run(NOW + 6000, 500, KEPT_MS, KEPT_MS, '', 1);
+    await expect(redis().zrange(list('failed'), '0', '-1')).resolves.toEqual(['2']);
+    await expect(redis().hget(`job:${fn}:1`, 'kept')).resolves.toBe('60');
+  });
+
+  it('leaves a job beyond the count whose end others have not learned of', async () => {
+    await ended('failed', 3);
+    for (const id of [1, 2]) await redis().hset(`job:${fn}:${id}`, { held: 0, kept: 90_000 });
+    await redis().zadd(keysOf(fn).members, 2, '1');
+    await run(NOW + 6000, 500, KEPT_MS, KEPT_MS, '', 1);
+    await expect(redis().exists(`job:${fn}:1`)).resolves.toBe(1);
+    await expect(redis().exists(`job:${fn}:2`)).resolves.toBe(0);
+  });
+
+  it('removes retries that are due', async () => {
+    const { retrying } = keysOf(fn);
+    await redis().zadd(retrying, NOW, '1', NOW + 1, '2');
+    await run(NOW, 500, KEPT_MS, KEPT_MS, '', '');
+    await expect(redis().zrange(retrying, '0', '-1')).resolves.toEqual(['2']);
+  });
+
   it('has the lists expire an hour after their last job', async () => {
     await ended('success', 1);
     await ended('failed', 1);

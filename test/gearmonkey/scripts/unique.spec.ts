@@ -231,6 +231,37 @@ describe('unique.lua', () => {
     await expect(unique(server.redis, fn, [{ key: 'a', rule: 'waiting' }])).resolves.toEqual(['3']);
   });
 
+  it('creates a job beside one that has expired', async () => {
+    const fn = server.fn();
+    const late = { key: 'a', options: `{"expires":${NOW + 50}}` };
+    await unique(server.redis, fn, [late]);
+    await expect(unique(server.redis, fn, [late], { now: NOW + 49 })).resolves.toEqual([`1:${MARK}`]);
+    await expect(unique(server.redis, fn, [late], { now: NOW + 50 })).resolves.toEqual(['2']);
+    await expect(hash(fn, 1)).resolves.toMatchObject({ status: 'error' });
+  });
+
+  it('does not change the input of a debounced job that waits for its retry', async () => {
+    const fn = server.fn();
+    const debounce = (input: string) =>
+      unique(server.redis, fn, [{ key: 'a', rule: 'debounce:50:', input }], {
+        queue: 'scheduled',
+        score: '+50',
+      });
+    await debounce('first');
+    await claim(server.redis, fn, { now: NOW + 50 });
+    await claim(server.redis, fn, { slots: 0, outcomes: [`1:${MARK + 1}`, 'retry', '1000', '{}'] });
+    await expect(debounce('second')).resolves.toEqual(['2']);
+    await expect(hash(fn, 1)).resolves.toMatchObject({ input: 'first' });
+  });
+
+  it('debounces jobs of one call to the last', async () => {
+    const fn = server.fn();
+    const jobs = ['first', 'second', 'last'].map((input) => ({ key: 'a', rule: 'debounce:50:', input }));
+    const ids = await unique(server.redis, fn, jobs, { queue: 'scheduled', score: '+50' });
+    expect(ids).toEqual(['1', `1:${MARK}`, `1:${MARK}`]);
+    await expect(hash(fn, 1)).resolves.toMatchObject({ input: 'last' });
+  });
+
   it('wakes a worker if a debounced job is due sooner than before', async () => {
     const fn = server.fn();
     const debounce = (ms: number) =>

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
 import * as scripts from '../../../lib/gearmonkey/wire/scripts.js';
 import { useRedisServer } from '../../support/use-redis.js';
-import { claim, enqueue, NOW } from './scripts.js';
+import { claim, enqueue, enqueueLimited, NOW } from './scripts.js';
 
 const server = useRedisServer();
 const QUEUES = ['scheduled', 'high', 'normal', 'low'] as const;
@@ -14,14 +14,26 @@ interface Changed {
   score?: number;
   input?: string;
   mark?: number | '';
+  /** What the job is limited by from now on. */
+  key?: string;
 }
 
-function update(fn: string, id: string, { to, score, input, mark = '' }: Changed, redis = server.redis) {
+function update(fn: string, id: string, { to, score, input, mark = '', key }: Changed, redis = server.redis) {
   const { jobs, wake, ...queues } = keysOf(fn);
   const keys = [jobs, ...QUEUES.map((queue) => queues[queue]), wake];
   const target = to ? QUEUES.indexOf(to) + 2 : 0;
   const inputs = input === undefined ? [] : [input];
-  return scripts.update.run(redis, keys, id, mark, target, score ?? '', 0, '', inputs);
+  return scripts.update.run(
+    redis,
+    keys,
+    id,
+    mark,
+    target,
+    score ?? '',
+    key === undefined ? 0 : 1,
+    key ?? '',
+    inputs,
+  );
 }
 
 /** Everything that is stored of a function. */
@@ -82,6 +94,15 @@ describe('update.lua', () => {
     await enqueue(server.redis, fn, ['a']);
     await server.redis.hset(`job:${fn}:1`, 'status', 'busy');
     await expect(update(fn, '1', { input: 'b' })).resolves.toBe('begun');
+  });
+
+  it.each(['retry', 'snoozed'])('refuses a job that has begun and waits: %s', async (outcome) => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a']);
+    await claim(server.redis, fn);
+    await claim(server.redis, fn, { slots: 0, outcomes: ['1:1', outcome, '50', ''] });
+    await expect(update(fn, '1', { input: 'b' })).resolves.toBe('begun');
+    await expect(server.redis.hget(`job:${fn}:1`, 'input')).resolves.toBe('a');
   });
 
   it('moves a job of a plain client, which has no fields of ours', async () => {
@@ -145,6 +166,44 @@ describe('update.lua', () => {
     await update(fn, '1', { to: 'high' });
     await expect(stored(fn)).resolves.toMatchObject({ marked: 1, lists: [['1'], [], []], scheduled: [] });
     await expect(server.redis.hexists(`job:${fn}:1`, 'due')).resolves.toBe(0);
+  });
+
+  describe('of a job with a key', () => {
+    const limitKey = (fn: string, name: string) => keysOf(fn).limits + name;
+
+    it('moves it to another key with its priority, and wakes a worker', async () => {
+      const fn = server.fn();
+      await enqueueLimited(server.redis, fn, ['a', 'a'], { priority: 'high' });
+      await claim(server.redis, fn);
+      await server.redis.del(keysOf(fn).wake);
+      await expect(update(fn, '2', { key: 'b' })).resolves.toBe('updated');
+      await expect(server.redis.lrange(limitKey(fn, 'wait:high:b'), 0, -1)).resolves.toEqual(['2']);
+      await expect(server.redis.exists(limitKey(fn, 'wait:high:a'))).resolves.toBe(0);
+      await expect(server.redis.llen(keysOf(fn).wake)).resolves.toBe(1);
+      await expect(claim(server.redis, fn)).resolves.toMatchObject({ claims: [{ id: '2' }] });
+      await expect(server.redis.hget(`job:${fn}:2`, 'key')).resolves.toBe('b');
+    });
+
+    it('keeps the time for which it is scheduled', async () => {
+      const fn = server.fn();
+      await enqueueLimited(server.redis, fn, ['a'], { score: (NOW + 50) / 1000 });
+      await update(fn, '1', { key: 'b' });
+      await expect(server.redis.zrange(limitKey(fn, 'due'), '0', '-1', 'WITHSCORES')).resolves.toEqual([
+        '1:b',
+        String(NOW + 50),
+      ]);
+      await expect(server.redis.exists(limitKey(fn, 'later:a'))).resolves.toBe(0);
+    });
+
+    it('lets the strict key go that it held', async () => {
+      const fn = server.fn();
+      await enqueueLimited(server.redis, fn, ['a', 'a'], { rules: ':::strict:' });
+      await claim(server.redis, fn);
+      await claim(server.redis, fn, { slots: 0, outcomes: ['1:1', 'released', '', ''] });
+      await expect(update(fn, '1', { key: 'b' })).resolves.toBe('updated');
+      const { claims } = await claim(server.redis, fn, { recover: 0 });
+      expect(claims.map(({ id }) => id).toSorted()).toEqual(['1', '2']);
+    });
   });
 
   it('finds a job among very many', async () => {
