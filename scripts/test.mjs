@@ -149,8 +149,8 @@ function suitesIn(output) {
 /** @param {Suite[]} suites */
 function record(suites) {
   const file = join(root, 'test/durations.json');
-  const durations = suites.map(({ name, seconds }) => [name, Math.round(seconds * 10) / 10]);
-  durations.sort(([a], [b]) => (a < b ? -1 : 1));
+  const sorted = suites.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const durations = sorted.map(({ name, seconds }) => [name, Math.round(seconds * 10) / 10]);
   writeFileSync(file, `${JSON.stringify(Object.fromEntries(durations), null, 2)}\n`);
 }
 

@@ -24,7 +24,7 @@ import { observableContract } from './observable-contract.js';
 import { pauseContract } from './pause-contract.js';
 import { statisticsContract } from './statistics-contract.js';
 import { retryContract } from './retry-contract.js';
-import type { ClientRig } from './rig.js';
+import { pass, skipShortDelays, spanOf, type ClientRig } from './rig.js';
 import { uniqueContract } from './unique-contract.js';
 import { uniqueLimitContract } from './unique-limit-contract.js';
 import { updateContract } from './update-contract.js';
@@ -42,7 +42,9 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
       client = rig.client();
     });
     afterEach(stopWorkers);
+    afterEach(() => rig.endTest?.());
     afterAll(() => rig.close());
+    skipShortDelays(() => rig);
 
     describe('run', () => {
       it('enqueues a job and returns its id', async () => {
@@ -68,28 +70,30 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
 
       it('delays a job until its scheduled time', async () => {
         const fn = rig.fn();
-        const due = Date.now() + 600;
+        const due = Date.now() + spanOf(rig);
         const job = await client.run(fn, 'x', { scheduled: new Date(due) });
         await expect(job.get()).resolves.toMatchObject({ times: { scheduled: new Date(due) } });
         await runWorker(rig.source(), fn, echo);
+        await pass(rig, spanOf(rig));
         await expect(job.result({ timeout: '10s' })).resolves.toBe('x');
         expect((await job.get()).times.started?.getTime()).toBeGreaterThanOrEqual(due);
       });
 
       it.each([
-        ['text', '600ms'],
-        ['milliseconds', 600],
-        ['part of a millisecond', 599.5],
+        ['text', '3s'],
+        ['milliseconds', 3000],
+        ['part of a millisecond', 2999.5],
       ])('delays a job for its delay: %s', async (_, delay) => {
         const fn = rig.fn();
         const before = Date.now();
         const job = await client.run(fn, 'x', { delay });
         const due = (await job.get()).times.scheduled?.getTime();
-        expect(due).toBeGreaterThanOrEqual(before + 600);
-        expect(due).toBeLessThanOrEqual(Date.now() + 600);
+        expect(due).toBeGreaterThanOrEqual(before + 3000);
+        expect(due).toBeLessThanOrEqual(Date.now() + 3000);
         await runWorker(rig.source(), fn, echo);
+        await pass(rig, 3000);
         await expect(job.result({ timeout: '10s' })).resolves.toBe('x');
-        expect((await job.get()).times.started?.getTime()).toBeGreaterThanOrEqual(before + 600);
+        expect((await job.get()).times.started?.getTime()).toBeGreaterThanOrEqual(before + 3000);
       });
 
       it('accepts delays longer than the longest timer', async () => {

@@ -3,7 +3,7 @@ import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { runWorker } from '../support/run-worker.js';
 import { claimOne, inputOf } from './claiming.js';
-import type { ClientRig } from './rig.js';
+import { workersLook, type ClientRig } from './rig.js';
 
 const echo = (input: unknown) => input;
 
@@ -16,6 +16,7 @@ export function codecContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       await runWorker(rigOf().source(), fn, (input) => void received.push(input));
       const words = ['hello', '', '{"a":', 'é€😀', '[1]', 'null'];
       for (const word of words) await rigOf().submit(fn, word);
+      await workersLook(rigOf());
       await clientOf().result(fn, words.length, { timeout: '10s' });
       expect(received).toEqual(['hello', '', '{"a":', 'é€😀', [1], null]);
     });

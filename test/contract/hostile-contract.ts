@@ -3,7 +3,7 @@ import { HOSTILE_HANDLERS } from '../support/hostile-handlers.js';
 import { SECRET } from '../support/hostile-values.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { until } from '../support/until.js';
-import type { SourceRig, StoredState } from './rig.js';
+import { workersLook, type SourceRig, type StoredState } from './rig.js';
 
 /** Each so many hostile handlers, one that does its work. */
 const EVERY = 8;
@@ -19,6 +19,7 @@ export function hostileContract(rigOf: () => SourceRig): void {
   /** The states of jobs once all have ended. */
   async function endsOf(fn: string, ids: readonly string[]): Promise<StoredState[]> {
     const ends = new Map<string, StoredState>();
+    await workersLook(rigOf());
     await until(
       async () => {
         for (const id of ids.filter((left) => !ends.has(left))) {

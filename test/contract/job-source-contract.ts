@@ -2,13 +2,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { Claim, FreeSlots, JobSource } from '../../lib/job/job-source.js';
 import type { SourceCapabilities } from '../../lib/job/source-capabilities.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
-import { onThisMachine } from '../support/machine.js';
 import { eventually } from '../support/until.js';
 import { claimInOrder, claimOne, claimUpTo, inputOf, PATIENCE_MS, success } from './claiming.js';
 import { hostileContract } from './hostile-contract.js';
 import { instrumentationContract } from './instrumentation-contract.js';
 import { leaseContract } from './lease-contract.js';
-import type { SourceRig } from './rig.js';
+import { pass, spanOf, workersLook, type SourceRig } from './rig.js';
 import { settleContract } from './settle-contract.js';
 
 /** What `JobWorker` relies on, whatever the source. */
@@ -30,6 +29,7 @@ export function jobSourceContract(
       await Promise.all(opened.map((source) => source.close()));
       opened = [];
     });
+    afterEach(() => rig.endTest?.());
     afterAll(() => rig.close());
 
     async function open(fn: string | string[], lease?: number): Promise<JobSource> {
@@ -139,15 +139,22 @@ export function jobSourceContract(
       when('scheduled')('takes a scheduled job when it is due, and not before', async () => {
         const fn = rig.fn();
         const source = await open(fn);
-        const due = Date.now() + Math.min(onThisMachine(700), 5000);
+        const due = Date.now() + spanOf(rig);
         await rig.submit(fn, 'later', { queue: 'scheduled', score: due / 1000 });
         await rig.submit(fn, 'now');
-        const now = await claimOne(source, fn);
-        expect(inputOf(now)).toBe('now');
-        await source.settle([success(now)]);
-        await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('later');
-        expect(Date.now()).toBeGreaterThanOrEqual(due);
-        expect(Date.now()).toBeLessThan(due + onThisMachine(2000));
+        const claimed = new Map<string, number>();
+        const claim = async () => {
+          const one = await claimOne(source, fn);
+          claimed.set(inputOf(one), Date.now());
+          await source.settle([success(one)]);
+        };
+        await claim();
+        // If its time passes for real, a busy machine may take so long that both are due.
+        if (rig.pass) expect([...claimed.keys()]).toEqual(['now']);
+        await pass(rig, spanOf(rig));
+        await claim();
+        expect([...claimed.keys()].toSorted()).toEqual(['later', 'now']);
+        expect(claimed.get('later')).toBeGreaterThanOrEqual(due);
       });
 
       it('waits for a job', async () => {
@@ -155,6 +162,7 @@ export function jobSourceContract(
         const source = await open(fn);
         const claim = claimOne(source, fn);
         const id = await rig.submit(fn, 'late');
+        await workersLook(rig);
         await expect(claim).resolves.toMatchObject({ id });
       });
 

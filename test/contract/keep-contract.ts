@@ -3,7 +3,7 @@ import type { JobSource } from '../../lib/job/job-source.js';
 import { checkKeep, type KeepOptions } from '../../lib/job/keep.js';
 import { eventually } from '../support/until.js';
 import { claimOne, failure, released, success } from './claiming.js';
-import type { ClientRig } from './rig.js';
+import { pass, spanOf, type ClientRig } from './rig.js';
 
 /** The part of the contract that is about how long ended jobs can be read. */
 export function keepContract(rigOf: () => ClientRig): void {
@@ -36,6 +36,7 @@ export function keepContract(rigOf: () => ClientRig): void {
           const claim = await claimOne(source, fn);
           await source.settle([state === 'success' ? success(claim) : failure(claim, 'broken')]);
         }
+        await pass(rigOf(), spanOf(rigOf()));
         await eventually(async () => {
           const { jobs, total } = await client.list(fn, { state, order: 'oldest' });
           expect([jobs.map(({ id }) => id), total]).toEqual([ids.slice(-3), 3]);
@@ -62,6 +63,7 @@ export function keepContract(rigOf: () => ClientRig): void {
         await source.settle([success(await claimOne(source, fn))]);
       }
       const waiting = await client.run(fn, 'waits');
+      await pass(rigOf(), spanOf(rigOf()));
       await eventually(async () =>
         expect((await client.list(fn, { state: 'success' })).jobs.map(({ id }) => id)).toEqual(['6']),
       );
@@ -81,6 +83,7 @@ export function keepContract(rigOf: () => ClientRig): void {
         await client.run(fn, job);
         await source.settle([failure(await claimOne(source, fn), 'broken')]);
       }
+      await pass(rigOf(), spanOf(rigOf()));
       await eventually(async () =>
         expect((await client.list(fn, { state: 'failed' })).jobs.map(({ id: one }) => one)).toEqual(['3']),
       );

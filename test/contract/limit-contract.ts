@@ -6,7 +6,7 @@ import { limitNumbersContract } from './limit-numbers-contract.js';
 import { HOUR_MS, idsOf, LimitedFunctions, type Limited } from './limited.js';
 import { limitedDrainContract } from './limited-drain-contract.js';
 import { rateContract } from './rate-contract.js';
-import type { ClientRig } from './rig.js';
+import { pass, spanOf, type ClientRig } from './rig.js';
 import { sharedLimitContract } from './shared-limit-contract.js';
 import { strictContract } from './strict-contract.js';
 import { unfiledContract } from './unfiled-contract.js';
@@ -45,6 +45,7 @@ export function limitContract(name: string, setup: () => Promise<ClientRig>): vo
       rig = await setup();
     });
     afterEach(() => functions.close());
+    afterEach(() => rig.endTest?.());
     afterAll(() => rig.close());
 
     describe('concurrency', () => {
@@ -71,23 +72,27 @@ export function limitContract(name: string, setup: () => Promise<ClientRig>): vo
         ['its worker is lost', 'itself', false],
         ['its worker is lost and its hash deleted', 'the next', true],
       ])('frees the place of a job when %s: %s may start', async (_, which, deletes) => {
-        const limited = await functions.open({ concurrency: 1 }, { lease: 200 });
+        const lease = spanOf(rig);
+        const limited = await functions.open({ concurrency: 1 }, { lease });
         const [own, next] = idsOf(await limited.add('a', 2));
         const claim = await limited.claimOne();
         if (deletes) await rig.deleteHash(limited.fn, claim.id);
+        await pass(rig, lease);
         await eventually(async () =>
           expect(await limited.idsNow()).toEqual([which === 'itself' ? own : next]),
         );
       });
 
       it('frees the place of a job that was lost too often', async () => {
-        const limited = await functions.open({ concurrency: 1 }, { lease: 100 });
+        const lease = spanOf(rig);
+        const limited = await functions.open({ concurrency: 1 }, { lease });
         const [own, next] = idsOf(await limited.add('a', 2));
         const seen = new Set<string>();
-        await eventually(async () => {
+        while (seen.size < 2) {
           for (const id of await limited.idsNow()) seen.add(id);
-          expect([...seen]).toEqual([own, next]);
-        });
+          await pass(rig, lease);
+        }
+        expect([...seen]).toEqual([own, next]);
         await expect(rig.stored(limited.fn, own ?? '')).resolves.toMatchObject({ code: 'JOB_STALLED' });
       });
 
@@ -173,7 +178,8 @@ export function limitContract(name: string, setup: () => Promise<ClientRig>): vo
         const claim = await limited.claimOne();
         expect(claim.id).toBe(due.id);
         const waiting = await limited.addOne('a');
-        const dueLater = await limited.addOne('a', { queue: 'scheduled', delay: 50 });
+        const dueLater = await limited.addOne('a', { queue: 'scheduled', delay: spanOf(rig) });
+        await pass(rig, spanOf(rig));
         await eventually(async () => {
           await limited.idsNow();
           expect((await limited.state('a'))?.waiting).toBe(2);
@@ -201,10 +207,10 @@ export function limitContract(name: string, setup: () => Promise<ClientRig>): vo
       it('starts no expired job when it has a place again', async () => {
         const limited = await functions.open({ concurrency: 1 });
         const claim = await limited.addOne('a').then(() => limited.claimOne());
-        const expires = Date.now() + 50;
+        const expires = Date.now() + spanOf(rig);
         const late = await limited.addOne('a', { expires, options: JSON.stringify({ expires }) });
         const next = await limited.addOne('a');
-        await eventually(() => expect(Date.now()).toBeGreaterThan(expires + 5));
+        await pass(rig, spanOf(rig) + 5);
         await limited.settle(success(claim));
         await expect(limited.idsNow()).resolves.toEqual([next.id]);
         await expect(rig.stored(limited.fn, late.id)).resolves.toMatchObject({ code: 'JOB_EXPIRED' });
@@ -221,7 +227,7 @@ export function limitContract(name: string, setup: () => Promise<ClientRig>): vo
       });
     });
 
-    rateContract(functions);
+    rateContract(() => rig, functions);
     strictContract(() => rig, functions);
     limitedDrainContract(() => rig, functions);
     fullLimitContract(() => rig, functions);

@@ -9,11 +9,18 @@ import { eventually, until } from '../support/until.js';
 import type { ClientRig } from './rig.js';
 
 const PATIENCE_MS = 20_000;
+/** How long a client keeps a subscription that nothing uses, at most. */
+const LINGERS_MS = 1000;
 
 /** The part of the client's contract that is about `events`, `progress` and `watch`. */
 export function observableContract(rigOf: () => ClientRig, clientOf: () => GearMonkeyClient): void {
   const subscribed = (fn: string, count: number) =>
     until(async () => (await rigOf().subscriptions(fn)) === count, { message: `not ${count} subscriptions` });
+
+  const unsubscribed = async (fn: string) => {
+    await rigOf().pass?.(LINGERS_MS);
+    await subscribed(fn, 0);
+  };
 
   const all = <T>(source: Observable<T>) => lastValueFrom(source.pipe(timeout(PATIENCE_MS), toArray()));
 
@@ -48,7 +55,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       await eventually(() => expect(events.length).toBeGreaterThan(0));
       await expect(rigOf().subscriptions(fn)).resolves.toBe(1);
       last.unsubscribe();
-      await subscribed(fn, 0);
+      await unsubscribed(fn);
     });
 
     it('can be unsubscribed while they are still subscribing', async () => {
@@ -59,7 +66,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       await subscribed(fn, 1);
       await clientOf().run(fn, 'x');
       await expect(first).resolves.toMatchObject({ type: 'create' });
-      await subscribed(fn, 0);
+      await unsubscribed(fn);
     });
 
     it('leave nothing behind after call, result and blocking', async () => {
@@ -68,7 +75,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       await clientOf().call(fn, 'x', { timeout: '10s' });
       await (await clientOf().run(fn, 'x', { blocking: true, timeout: '10s' })).result();
       await expect(clientOf().call(fn, 1n)).rejects.toThrow('BigInt');
-      await subscribed(fn, 0);
+      await unsubscribed(fn);
     });
   });
 
@@ -174,7 +181,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       end.open();
       await expect(done).resolves.toBe('success 1');
       expect(seen).toEqual(['idle -', 'busy -', 'busy 1', 'success 1']);
-      await subscribed(fn, 0);
+      await unsubscribed(fn);
     });
 
     it('of a finished job emits that job once', async () => {
@@ -197,7 +204,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
     it('of a job that is not there is an error', async () => {
       const fn = rigOf().fn();
       await expect(all(clientOf().watch(fn, 9))).rejects.toThrow(JobNotFoundError);
-      await subscribed(fn, 0);
+      await unsubscribed(fn);
     });
   });
 }

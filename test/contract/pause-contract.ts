@@ -1,34 +1,33 @@
 import { describe, expect, it } from '@jest/globals';
 import { lastValueFrom, tap } from 'rxjs';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { bindHandler, type JobHandler } from '../../lib/worker/job-handler.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
-import { claimOne, claimUpTo, inputOf, retry, success } from './claiming.js';
-import type { ClientRig } from './rig.js';
+import { claimOne, claimUpTo, inputOf, PATIENCE_MS, retry, success } from './claiming.js';
+import { pass, spanOf, type ClientRig } from './rig.js';
 
-/** Longer than an idle worker takes to claim a job. */
-const WATCHED_MS = 300;
-
-/** A lease that ends soon; claims that take longer than it to arrive are dropped. */
-const SHORT_MS = 500;
+const echo = (input: unknown) => input;
 
 /** The part of the client's contract that is about pausing functions. */
 export function pauseContract(rigOf: () => ClientRig): void {
   describe('pause', () => {
-    /** A worker, and the inputs that its handler got. */
-    async function worker(fn: string) {
+    /** A worker, the inputs that its handler got, and a wait until it has had the chance to begin more. */
+    async function worker(fn: string, handle: JobHandler = echo) {
       const began: unknown[] = [];
-      const { worker: running } = await runWorker(rigOf().source(), fn, (input) => {
+      const source = rigOf().source();
+      const { worker: running } = await runWorker(source, fn, (input, job) => {
         began.push(input);
-        return input;
+        return handle(input, job);
       });
-      return { began, running };
+      const beside = rigOf().fn();
+      await running.add(bindHandler(defineJob(beside), {}, echo));
+      // By then it has heard of what was enqueued before, and has asked for jobs.
+      const looks = () => rigOf().client().call(beside, 'look', { timeout: '20s' });
+      return { began, running, source, looks };
     }
-    const passes = (ms: number) => {
-      const since = performance.now();
-      return until(() => performance.now() - since > ms);
-    };
 
     it('keeps idle workers from beginning jobs until the function is resumed', async () => {
       const fn = rigOf().fn();
@@ -37,8 +36,10 @@ export function pauseContract(rigOf: () => ClientRig): void {
       await client.call(fn, 'before', { timeout: '20s' });
       await client.pause(fn);
       const jobs = await client.runMany(fn, ['a', 'b']);
-      jobs.push(await client.run(fn, 'due', { delay: 20 }));
-      await passes(WATCHED_MS);
+      jobs.push(await client.run(fn, 'due', { delay: spanOf(rigOf()) }));
+      for (const { looks } of workers) await looks();
+      await pass(rigOf(), spanOf(rigOf()));
+      for (const { looks } of workers) await looks();
       expect(workers.flatMap(({ began }) => began)).toEqual(['before']);
       for (const job of jobs) await expect(job.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
       await client.resume(fn);
@@ -63,13 +64,13 @@ export function pauseContract(rigOf: () => ClientRig): void {
       const fn = rigOf().fn();
       const client = rigOf().client();
       const end = gate<string>();
-      await runWorker(rigOf().source(), fn, () => end.passed);
+      const { looks } = await worker(fn, () => end.passed);
       const [first, second] = await client.runMany(fn, [1, 2]);
       await eventually(async () => expect((await first?.get())?.status).toBe('busy'));
       await client.pause(fn);
       end.open('out');
       await expect(first?.result({ timeout: '20s' })).resolves.toBe('out');
-      await passes(WATCHED_MS);
+      await looks();
       await expect(second?.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
       await client.resume(fn);
       await expect(second?.result({ timeout: '20s' })).resolves.toBe('out');
@@ -80,9 +81,8 @@ export function pauseContract(rigOf: () => ClientRig): void {
       const client = rigOf().client();
       await client.pause(fn);
       const job = await client.run(fn, 'x');
-      const source = rigOf().source();
-      const { worker: started } = await runWorker(source, fn, (input) => input);
-      await passes(WATCHED_MS);
+      const { running: started, source, looks } = await worker(fn);
+      await looks();
       expect(source.health?.()).toMatchObject({ connected: true });
       await expect(client.rollCall(fn)).resolves.toBe(1);
       await expect(job.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
@@ -103,11 +103,12 @@ export function pauseContract(rigOf: () => ClientRig): void {
     it('wakes workers for a job that is due only after the function was resumed', async () => {
       const fn = rigOf().fn();
       const client = rigOf().client();
-      await worker(fn);
+      const { looks } = await worker(fn);
       await client.pause(fn);
-      const job = await client.run(fn, 'x', { delay: 700 });
-      await passes(WATCHED_MS);
+      const job = await client.run(fn, 'x', { delay: spanOf(rigOf()) });
+      await looks();
       await client.resume(fn);
+      await pass(rigOf(), spanOf(rigOf()));
       await expect(job.result({ timeout: '20s' })).resolves.toBe('x');
       const { times } = await job.get();
       expect(Number(times.started) - Number(times.scheduled)).toBeGreaterThanOrEqual(0);
@@ -116,18 +117,23 @@ export function pauseContract(rigOf: () => ClientRig): void {
     it('leaves retries and lost claims waiting', async () => {
       const fn = rigOf().fn();
       const client = rigOf().client();
-      const [losing, other] = [rigOf().source({ lease: SHORT_MS }), rigOf().source()];
+      const [lease, beside] = [spanOf(rigOf()), rigOf().fn()];
+      const [losing, other] = [rigOf().source({ lease }), rigOf().source({ lease: 3 * lease })];
       await client.runMany(fn, ['lost', 'retried']);
       const [lost, failed] = [await claimOne(losing, fn), await claimOne(other, fn)];
       await client.pause(fn);
       await expect(other.settle([retry(failed, 0)])).resolves.toEqual([]);
-      const end = new AbortController();
-      const claiming = other.claim(new SlotTable([[fn, 5]]), end.signal);
+      await pass(rigOf(), lease);
+      const slots = new SlotTable([
+        [fn, 5],
+        [beside, 1],
+      ]);
+      const claiming = other.claim(slots, AbortSignal.timeout(PATIENCE_MS));
       // The worker recovers the claim, but gets no job.
       await eventually(async () => expect((await client.get(fn, lost.id))?.status).toBe('idle'));
-      await passes(WATCHED_MS);
-      end.abort();
-      await expect(claiming).resolves.toEqual([]);
+      const { id } = await client.run(beside, 'x');
+      const [claim, ...more] = await claiming;
+      expect([claim?.fn, claim?.id, more]).toEqual([beside, id, []]);
       await client.resume(fn);
       const claims = await claimUpTo(other, fn, 5);
       expect(claims.map(inputOf).toSorted()).toEqual(['"lost"', '"retried"']);
@@ -174,9 +180,14 @@ export function pauseContract(rigOf: () => ClientRig): void {
     it('lets schedules create jobs, which wait', async () => {
       const fn = rigOf().fn();
       const client = rigOf().client();
-      const { began } = await worker(fn);
+      const { began, looks } = await worker(fn);
       await client.pause(fn);
       await client.recur(fn, { id: `each-second-of-${fn}`, every: '1s', input: 'x' });
+      for (const job of [1, 2]) {
+        await pass(rigOf(), 1000);
+        await until(async () => client.get(fn, job));
+      }
+      await looks();
       await eventually(async () => expect((await client.get(fn, 2))?.status).toBe('idle'));
       await client.schedules.remove(`each-second-of-${fn}`);
       expect(began).toEqual([]);

@@ -1,4 +1,6 @@
+import { afterEach, beforeEach } from '@jest/globals';
 import type { Payload } from '../../lib/job/codec.js';
+import { instrumentation, subscribeTo } from '../../lib/job/instrumentation.js';
 import type { JobSource } from '../../lib/job/job-source.js';
 import type { ClientOptions, GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { JobStore, Placement } from '../../lib/gearmonkey/client/job-store.js';
@@ -18,6 +20,10 @@ export interface SourceRig {
   stored(fn: string, id: string): Promise<StoredState>;
   /** How many workers are announced. */
   workers(fn: string): Promise<number>;
+  /** Lets time pass at once: on the server, for sources and for clients. Without it, time passes for real. */
+  pass?(ms: number): Promise<void>;
+  /** Ends what a test opened that has ended: what is left of it would cost all others time. */
+  endTest?(): Promise<void>;
   /** Ends all that was opened. */
   close(): Promise<void>;
 }
@@ -42,6 +48,40 @@ export interface ClientRig extends SourceRig {
 /** Until the server holds a subscription of the function's channel: what is published from then on, arrives. */
 export const subscribed = (rig: ClientRig, fn: string) =>
   until(async () => (await rig.subscriptions(fn)) > 0, { message: 'No subscription' });
+
+/** Until so many milliseconds have passed: at once if the rig can do that. */
+export async function pass(rig: SourceRig, ms: number): Promise<void> {
+  const end = performance.now() + ms;
+  if (rig.pass) await rig.pass(ms);
+  else await until(() => performance.now() >= end, { interval: 20 });
+}
+
+/** In ms, what a test lets pass: longer than it can last itself, unless time passes for real. */
+export const spanOf = (rig: SourceRig) => (rig.pass ? 20_000 : 400);
+
+/** A second, after which workers look for jobs that came without a message: those of plain clients, and those that are due. */
+const LOOK_MS = 1000;
+
+/** Workers look now for jobs that came without a message, as those of plain clients do. */
+export const workersLook = async (rig: SourceRig) => rig.pass?.(LOOK_MS);
+
+/** For a `describe`: jobs that a handler put off for less than a second go on at once. */
+export function skipShortDelays(rigOf: () => SourceRig): void {
+  let stop = (): void => undefined;
+  let passing: Promise<unknown> = Promise.resolve();
+  beforeEach(() => {
+    stop = subscribeTo(instrumentation.settle, {
+      asyncEnd: ({ outcomes }) => {
+        const isShort = outcomes.some((outcome) => 'delay' in outcome && outcome.delay <= LOOK_MS);
+        if (isShort) passing = passing.then(() => workersLook(rigOf()));
+      },
+    });
+  });
+  afterEach(async () => {
+    stop();
+    await passing;
+  });
+}
 
 /** The state of a hash that is kept as the protocol has it. */
 export function stateOf(hash: ReadonlyMap<string, Uint8Array> | undefined): StoredState {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobStatistics, StatisticsOptions } from '../../lib/job/statistics.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
-import type { ClientRig } from './rig.js';
+import { pass, spanOf, type ClientRig } from './rig.js';
 
 /** Sums over all intervals: the time of a test may span two of them. */
 function sumOf(intervals: readonly JobStatistics[]) {
@@ -38,10 +38,11 @@ export function statisticsContract(rigOf: () => ClientRig): void {
     it('have the time that a job waited after it could have run, and that its handler took', async () => {
       const fn = rigOf().fn();
       const client = rigOf().client();
-      const job = await client.run(fn, 'a', { delay: 300 });
+      const job = await client.run(fn, 'a', { delay: spanOf(rigOf()) });
       const waiting = await client.run(fn, 'b');
       const { times } = await waiting.get();
       await runWorker(rigOf().source(), fn, (input) => input);
+      await pass(rigOf(), spanOf(rigOf()));
       const ended = await Promise.all([job, waiting].map((one) => one.result({ timeout: '60s' })));
       expect(ended).toEqual(['a', 'b']);
       await stopWorkers();

@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Claim } from '../../lib/job/job-source.js';
-import { onThisMachine } from '../support/machine.js';
 import { eventually } from '../support/until.js';
 import { failure, released, retry, snoozed, success } from './claiming.js';
 import { held, HOUR_MS, idsOf, type Limited, type LimitedFunctions } from './limited.js';
-import type { ClientRig } from './rig.js';
+import { pass, spanOf, type ClientRig } from './rig.js';
 
 const STRICT = { order: 'strict' as const };
 
@@ -120,15 +119,17 @@ export function strictContract(rigOf: () => ClientRig, functions: LimitedFunctio
     });
 
     it.each([
-      ['its retry', (claim: Claim) => retry(claim, 150)],
-      ['its end of a snooze', (claim: Claim) => snoozed(claim, 150)],
+      ['its retry', retry],
+      ['its end of a snooze', snoozed],
       ['its release', released],
-      ['the end of a held key', (claim: Claim) => held(claim, 150)],
-    ])('keeps a job first until %s', async (_, outcome) => {
+      ['the end of a held key', held],
+    ])('keeps a job first until %s', async (what, outcome) => {
       const limited = await functions.open(STRICT);
       const ids = idsOf(await limited.add('a', 3));
       const claim = await limited.claimOne();
-      await limited.settle(outcome(claim));
+      await limited.settle(outcome(claim, spanOf(rigOf())));
+      if (what !== 'its release') await expect(limited.idsNow()).resolves.toEqual([]);
+      await pass(rigOf(), spanOf(rigOf()));
       await expect(limited.run(3)).resolves.toEqual(ids);
     });
 
@@ -142,9 +143,11 @@ export function strictContract(rigOf: () => ClientRig, functions: LimitedFunctio
     });
 
     it('keeps a job first whose worker was lost', async () => {
-      const limited = await functions.open(STRICT, { lease: 200 });
+      const lease = spanOf(rigOf());
+      const limited = await functions.open(STRICT, { lease });
       const ids = idsOf(await limited.add('a', 2));
       await limited.claimOne();
+      await pass(rigOf(), lease);
       await expect(limited.claimOne()).resolves.toMatchObject({ id: ids[0], stalls: 1 });
     });
 
@@ -157,11 +160,11 @@ export function strictContract(rigOf: () => ClientRig, functions: LimitedFunctio
 
     it('lets the next job start when one that was released expires', async () => {
       const limited = await functions.open(STRICT);
-      const expires = Date.now() + onThisMachine(300);
+      const expires = Date.now() + spanOf(rigOf());
       await limited.addOne('a', { expires, options: JSON.stringify({ expires }) });
       const next = await limited.addOne('a');
       await limited.settle(released(await limited.claimOne()));
-      await eventually(() => expect(Date.now()).toBeGreaterThan(expires));
+      await pass(rigOf(), spanOf(rigOf()) + 1);
       await expect(limited.claimOne()).resolves.toMatchObject({ id: next.id });
     });
 
@@ -188,9 +191,10 @@ export function strictContract(rigOf: () => ClientRig, functions: LimitedFunctio
 
     it('runs a scheduled job after those that were there when it was due', async () => {
       const limited = await functions.open(STRICT);
-      const due = await limited.addOne('a', { queue: 'scheduled', delay: 50 });
+      const due = await limited.addOne('a', { queue: 'scheduled', delay: spanOf(rigOf()) });
       const ids = idsOf(await limited.add('a', 2));
       const claim = await limited.claimOne();
+      await pass(rigOf(), spanOf(rigOf()));
       await eventually(async () => {
         await limited.idsNow();
         expect((await limited.state('a'))?.waiting).toBe(2);

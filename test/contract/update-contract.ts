@@ -7,11 +7,9 @@ import { JobBegunError, JobNotFoundError } from '../../lib/job/errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { runWorker } from '../support/run-worker.js';
 import { claimInOrder, claimOne, inputOf, released, retry, snoozed, success } from './claiming.js';
-import type { ClientRig } from './rig.js';
+import { pass, spanOf, type ClientRig } from './rig.js';
 
 const HOUR_MS = 3_600_000;
-/** A lease that ends soon; claims that take longer than it to arrive are dropped. */
-const SHORT_MS = 500;
 
 /** The part of the client's contract that is about changing jobs that wait. */
 export function updateContract(rigOf: () => ClientRig): void {
@@ -82,8 +80,9 @@ export function updateContract(rigOf: () => ClientRig): void {
       const fn = rigOf().fn();
       const client = rigOf().client();
       const [job, other] = [await client.run(fn, 'x'), await client.run(fn, 'y', { delay: '1d' })];
-      await job.update({ delay: 600 });
+      await job.update({ delay: spanOf(rigOf()) });
       await runWorker(rigOf().source(), fn, (input) => input);
+      await pass(rigOf(), spanOf(rigOf()));
       await expect(job.result({ timeout: '20s' })).resolves.toBe('x');
       const { times } = await job.get();
       expect(Number(times.started)).toBeGreaterThanOrEqual(Number(times.scheduled));
@@ -115,10 +114,13 @@ export function updateContract(rigOf: () => ClientRig): void {
 
     it('refuses a job that runs, waits for a retry, was snoozed or has lost its worker', async () => {
       const fn = rigOf().fn();
-      const [source, losing] = [rigOf().source(), rigOf().source({ lease: SHORT_MS })];
+      const lease = spanOf(rigOf());
+      const [source, losing] = [rigOf().source({ lease: 3 * lease }), rigOf().source({ lease })];
       const job = await rigOf().client().run(fn, 'x');
       const claim = await claimOne(losing, fn);
       await refused(job, BEGUN);
+      await source.open([fn]);
+      await pass(rigOf(), lease);
       const second = await claimOne(source, fn);
       expect(second.id).toBe(claim.id);
       await source.settle([retry(second, 0)]);

@@ -182,6 +182,22 @@ describe('GearMonkeyClient.get', () => {
     await expect(client.result(fn, 1)).rejects.toThrow(MalformedJobError);
   });
 
+  it('returns null for a job that there is not, which `getOrThrow` and `result` name', async () => {
+    const fn = server.fn();
+    await expect(client.get(fn, 7)).resolves.toBeNull();
+    for (const asked of [client.getOrThrow(fn, 7), client.result(fn, 7)])
+      await expect(asked).rejects.toMatchObject({ code: 'JOB_NOT_FOUND', id: '7' });
+  });
+
+  it('reads no job of a function whose name begins with that of another', async () => {
+    const fn = server.fn();
+    await client.run(`${fn}:send`, 'x');
+    await expect(client.get(`${fn}:send`, 1)).resolves.toMatchObject({ input: 'x' });
+    await expect(client.get(fn, 'send:1')).resolves.toBeNull();
+    await expect(client.stored(fn, 'send:1')).resolves.toBeUndefined();
+    await expect(client.cancel(fn, 'send:1')).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
+  });
+
   it('ignores stored numbers that are invalid', async () => {
     const fn = server.fn();
     const hash = { status: 'busy', input: 'x', attempts: 'abc', started: '', created: 'now' };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Claim } from '../../lib/job/job-source.js';
 import { gate } from '../support/gate.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
@@ -32,6 +33,19 @@ describe('Short jobs of a worker with one slot', () => {
     expect(ran).toEqual(numbers(SHORT));
     expect(most).toBe(1);
     expect(await calls()).toBeLessThan(SHORT);
+  });
+
+  it('have a lease that is renewed for a second only while they wait for the slot', async () => {
+    const fn = rig.fn();
+    const source = rig.source();
+    const limits = new Map<Claim, number[]>();
+    source.setDeadline = (claim, ms) => void limits.set(claim, [...(limits.get(claim) ?? []), ms]);
+    const ran: Claim[] = [];
+    await rig.client.runMany(fn, numbers(SHORT));
+    await runWorker(source, fn, (_, { claim }) => ran.push(claim));
+    await eventually(() => expect(ran).toHaveLength(SHORT));
+    const ofThoseThatWaited = ran.flatMap((claim) => limits.get(claim)?.join() ?? []);
+    expect(new Set(ofThoseThatWaited)).toEqual(new Set(['1000,Infinity']));
   });
 
   it('go to another worker if one of them takes long', async () => {

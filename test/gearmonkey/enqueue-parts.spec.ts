@@ -32,6 +32,20 @@ class Calls {
 }
 
 describe('A bulk of jobs', () => {
+  it('has each input in one part, with its index, and the keys in their order', async () => {
+    const calls = new Calls();
+    const indexes: number[] = [];
+    const some = inputs.slice(0, 2 * MAX_BATCH + 7);
+    const enqueued = inParts('fn', some, LANES, (part, from) => {
+      indexes.push(from);
+      return calls.enqueue(part);
+    });
+    expect(indexes).toEqual([0, MAX_BATCH, 2 * MAX_BATCH]);
+    expect(calls.parts.flat()).toEqual(some);
+    for (const last of [2, 1, 0]) calls.answer(last);
+    expect((await enqueued).map(({ id }) => id)).toEqual(some);
+  });
+
   it('has a limited number of calls under way, and begins the next when one was answered', async () => {
     const calls = new Calls();
     const enqueued = inParts('fn', inputs, LANES, calls.enqueue);

@@ -6,6 +6,8 @@ import { RedisActors } from './redis-rig.js';
 const JOBS = 120;
 /** The script's arguments: text or SHA, number of keys, six keys, six values; then come inputs. */
 const BEFORE_INPUTS = 14;
+/** Which of them is the key of the sender: the server remembers its last call. */
+const SENDER = 7;
 
 const server = useRedis();
 let actors: RedisActors;
@@ -39,6 +41,13 @@ describe('Jobs that are enqueued one by one in a tick', () => {
     expect(waiting.map(Number).reverse()).toEqual(jobs.map(({ id }) => Number(id)));
   });
 
+  it('have calls of their own if they do not come together, each of which creates its job', async () => {
+    const fn = server.fn();
+    const client = actors.client();
+    for (let id = 1; id <= 9; id++) await expect(client.run(fn, id)).resolves.toMatchObject({ id: `${id}` });
+    await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(9);
+  });
+
   it('share larger calls if they have to wait for earlier ones, so a burst over a slow line is in time', async () => {
     const fn = server.fn();
     const client = actors.client();
@@ -56,6 +65,19 @@ describe('Jobs that are enqueued one by one in a tick', () => {
     await Promise.all(numbers.map((number) => client.run(fn, number, { headers: { number: `${number}` } })));
     const calls = (await trace.take()).filter(({ name }) => name === 'enqueue');
     expect(calls.map(({ args }) => (args.length - BEFORE_INPUTS) / 2)).toEqual([50, 50, 20]);
+  });
+
+  it('go one after the other if they are debounced: the last input is that of the last call', async () => {
+    const fn = server.fn();
+    const client = actors.client();
+    await trace.take();
+    const senders = async (enqueue: () => Promise<unknown>) => {
+      for (let call = 0; call < 3; call++) await enqueue();
+      const calls = (await trace.take()).filter(({ name }) => name === 'enqueue' || name === 'unique');
+      return new Set(calls.map(({ args }) => args[SENDER])).size;
+    };
+    expect(await senders(() => client.run(fn, 0))).toBe(3);
+    expect(await senders(() => client.run(fn, 0, { unique: { key: 'a', debounce: '1h' } }))).toBe(1);
   });
 
   it('do not delay those of another function', async () => {

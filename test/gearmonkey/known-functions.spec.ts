@@ -1,9 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { KnownFunctions } from '../../lib/gearmonkey/client/known-functions.js';
 import { codecOf } from '../../lib/job/codec.js';
 import { ChangedByCodecError, NotSerializableError, ValidationError } from '../../lib/job/errors.js';
 import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.js';
+import { MemoryServer } from '../../lib/memory/memory-server.js';
+import { MemoryStore } from '../../lib/memory/memory-store.js';
 
 /** JSON, which the types would refuse. */
 const json = codecOf('json');
@@ -66,5 +69,20 @@ describe('an input with a schema', () => {
   ])('that %s is refused as such', async (_, value, error) => {
     const job = defineJob('fn', { input: z.looseObject({ n: z.number() }) });
     await expect(encode(job, value)).rejects.toThrow(error);
+  });
+});
+
+describe('a restricted client', () => {
+  it('shows only its own functions', async () => {
+    const server = new MemoryServer();
+    const client = new GearMonkeyClient(new MemoryStore(server));
+    await client.run('secret', 1);
+    const mail = defineJob('mail');
+    const restricted = client.only([mail]);
+    await restricted.run(mail, 1);
+    await expect(client.functions()).resolves.toEqual(['mail', 'secret']);
+    await expect(restricted.functions()).resolves.toEqual(['mail']);
+    expect((await restricted.overview()).map(({ fn }) => fn)).toEqual(['mail']);
+    await expect(restricted.get('secret', 1)).rejects.toMatchObject({ code: 'UNKNOWN_FUNCTION' });
   });
 });

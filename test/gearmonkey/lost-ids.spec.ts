@@ -73,6 +73,14 @@ describe('A job that was lost in a failover and whose id another job has', () =>
     await expect(another.result({ timeout: '20s' })).resolves.toBe('out');
   });
 
+  it('gives the other no signal', async () => {
+    const { fn, lost, another } = await lostAndAnother();
+    await expect(lost.signal('go')).rejects.toThrow(JobLostError);
+    await expect(rig.redis.hkeys(`job:${fn}:${lost.id}`)).resolves.not.toContain('signal:go');
+    await expect(another.signal('go')).resolves.toBe(true);
+    await expect(rig.redis.hkeys(`job:${fn}:${lost.id}`)).resolves.toContain('signal:go');
+  });
+
   it('rejects the call that waits for it', async () => {
     const fn = rig.fn();
     const calling = rig.client.call(fn, 'lost', { timeout: '20s' });

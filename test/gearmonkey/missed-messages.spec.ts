@@ -72,7 +72,7 @@ describe('A call whose enqueue is answered after its job has finished', () => {
     const answer = gate();
     store.answered = answer.passed;
     store.deaf = deaf;
-    const calling = client.call('fn', 'x');
+    const calling = client.call('fn', 'x', { timeout: '10s' });
     await eventually(async () => expect((await client.get('fn', 2))?.status).toBe('success'));
     store.deaf = false;
     if (deaf) for (const listener of store.listeners) listener.resync();

@@ -7,6 +7,28 @@ const circle: Record<string, unknown> = { name: 'Round', message: 'round' };
 circle['cause'] = circle;
 
 describe('encodeOutcome', () => {
+  it.each<[string, string | Uint8Array, string]>([
+    ['is sent to the client that waits for it', 'x'.repeat(65_536), 'reply:fn:inbox'],
+    ['is not sent if it is long', 'x'.repeat(65_537), ''],
+    ['is not sent if it is no text', new Uint8Array([255]), ''],
+  ])('has the channel of an output, which %s', (_, output, channel) => {
+    const called = { ...claim, options: { reply: 'inbox' } };
+    const success = { status: 'success', output } as const;
+    expect(encodeOutcome({ claim: called, ...success }, 'reply:fn:')).toEqual([
+      '7:3',
+      'success',
+      output,
+      channel,
+    ]);
+    expect(encodeOutcome({ claim, ...success }, 'reply:fn:')).toEqual(['7:3', 'success', output, '']);
+  });
+
+  it('names the signal that a job waits for', () => {
+    const snoozed = { claim, status: 'snoozed', delay: 5 } as const;
+    expect(encodeOutcome({ ...snoozed, waitsFor: 'go' }, '')).toEqual(['7:3', 'snoozed', '5', 'go']);
+    expect(encodeOutcome(snoozed, '')).toEqual(['7:3', 'snoozed', '5', '']);
+  });
+
   it.each([
     [
       'an output that is no payload',

@@ -98,11 +98,14 @@ export async function submit(
   { queue, score, options }: Placement = { queue: 'normal' },
 ): Promise<string> {
   const id = String(await redis.incr(`uid:${fn}`));
-  await redis.hmset(`job:${fn}:${id}`, 'status', 'idle', 'input', Buffer.from(input as Uint8Array));
-  if (options !== undefined) await redis.hset(`job:${fn}:${id}`, 'options', options);
-  await redis.publish(`channel:${fn}`, `create:${id}`);
-  if (queue === 'scheduled') await redis.zadd(`queue:${fn}:scheduled`, score ?? 0, id);
-  else await redis.lpush(`queue:${fn}:${queue}`, id);
+  const job = redis
+    .pipeline()
+    .hmset(`job:${fn}:${id}`, 'status', 'idle', 'input', Buffer.from(input as Uint8Array));
+  if (options !== undefined) job.hset(`job:${fn}:${id}`, 'options', options);
+  job.publish(`channel:${fn}`, `create:${id}`);
+  if (queue === 'scheduled') job.zadd(`queue:${fn}:scheduled`, score ?? 0, id);
+  else job.lpush(`queue:${fn}:${queue}`, id);
+  for (const [error] of (await job.exec()) ?? []) if (error) throw error;
   return id;
 }
 

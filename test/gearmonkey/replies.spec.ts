@@ -69,6 +69,17 @@ describe('The output of a call', () => {
     expect(heard.filter((channel) => channel.startsWith('reply:'))).toEqual([]);
   });
 
+  it('leaves no subscription behind', async () => {
+    const fn = rig.fn();
+    await runWorker(rig.source(), fn, (input) => input);
+    await rig.client.call(fn, 'x');
+    const { id } = await rig.client.run(fn, 'y', { blocking: true });
+    await rig.client.result(fn, id);
+    await eventually(async () =>
+      expect(await rig.redis.pubsub('CHANNELS', `*:${fn}*`)).toEqual([`cancel:${fn}`]),
+    );
+  });
+
   it('reaches the right one of many callers', async () => {
     const fn = rig.fn();
     const others = rig.newClient();

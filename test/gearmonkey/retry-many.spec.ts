@@ -61,6 +61,15 @@ describe('A retry of failed jobs', () => {
     ]);
   });
 
+  it('ends after the step that is under way once it is cancelled', async () => {
+    const fn = rig.fn();
+    await failed(fn, 250);
+    const run = rig.client.retry(fn, { state: 'failed' });
+    run.progress$.subscribe((moved) => moved > 0 && run.cancel());
+    await expect(run.done).resolves.toBe(100);
+    await expect(rig.redis.zcard(`ended:${fn}:failed`)).resolves.toBe(150);
+  });
+
   it('is refused as a whole while the memory of the server is full, but jobs can be discarded', async () => {
     const fn = rig.fn();
     await failed(fn, 3);

@@ -4,8 +4,11 @@ import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
 import { MemorySource } from '../../lib/memory/memory-source.js';
 import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { TimeLeaps } from '../support/time-leaps.js';
 
 const LEASE_MS = 30_000;
+/** More than all tests that use one source let pass. */
+const LONG_LEASE_MS = 3_600_000;
 
 /** The embedded server of a `describe`. */
 export async function memoryRig(): Promise<ClientRig> {
@@ -24,5 +27,20 @@ export async function memoryRig(): Promise<ClientRig> {
     workers: async (fn) => server.function(fn).workers,
     subscriptions: async (fn) => server.function(fn).listeners.size,
     close: async () => undefined,
+  };
+}
+
+/** The same, whose time a test can let pass. */
+export async function leapingMemoryRig(): Promise<ClientRig> {
+  const rig = await memoryRig();
+  const leaps = new TimeLeaps();
+  return {
+    ...rig,
+    source: ({ lease = LONG_LEASE_MS } = {}) => rig.source({ lease }),
+    pass: async (ms) => leaps.leap(ms),
+    close: async () => {
+      await rig.close();
+      leaps.end();
+    },
   };
 }

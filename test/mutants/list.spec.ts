@@ -6,10 +6,18 @@ import { change, readMutants, type Mutant } from './mutant.js';
 import { judge } from './run-mutants.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const FEWEST = 80;
+const FEWEST_OF_A_PART = 5;
+const PARTS = ['memory', 'nest', 'testing', 'dashboard', 'qless', 'jq', 'jobd'];
 const mutants = readMutants();
 const all = [...mutants.values()].flat();
 
 describe('the list of mutants', () => {
+  it('has enough of them, in all and in each part', () => {
+    expect(all.filter(({ equal }) => equal === undefined).length).toBeGreaterThanOrEqual(FEWEST);
+    expect(PARTS.filter((part) => (mutants.get(part)?.length ?? 0) < FEWEST_OF_A_PART)).toEqual([]);
+  });
+
   it('has each once', () => {
     const changes = all.map(({ file, find, replace }) => JSON.stringify([file, find, replace]));
     expect(changes.filter((one, index) => changes.indexOf(one) !== index)).toEqual([]);

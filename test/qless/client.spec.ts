@@ -202,6 +202,13 @@ describe('jobs', () => {
     await expect(client.jobs.getMany([...jids, 'gone'])).resolves.toHaveLength(250);
   });
 
+  it('of several queues are completed in one call', async () => {
+    const other = client.queue('other');
+    for (const each of [queue, other]) await each.put('K');
+    const jobs = [...(await queue.pop()), ...(await other.pop())];
+    await expect(client.jobs.completeMany(jobs)).resolves.toEqual(['complete', 'complete']);
+  });
+
   it('are cancelled in any number, also if they depend on each other', async () => {
     const jids = await queue.putMany(Array.from({ length: 500 }, (_, n) => ({ klass: 'K', jid: `j${n}` })));
     await queue.put('K', {}, { jid: 'j0', depends: ['j499'] });

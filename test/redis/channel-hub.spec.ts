@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { setImmediate as turn } from 'node:timers/promises';
 import { ChannelHub } from '../../lib/redis/channel-hub.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { eventually, until } from '../support/until.js';
@@ -82,6 +83,41 @@ describe('ChannelHub', () => {
       (error: Error) => error.message.startsWith('BUSY'),
     );
   }
+
+  it('shares a subscription, which ends with its last listener', async () => {
+    const subscribers = async () => (await server.redis.pubsub('NUMSUB', 'good'))[1];
+    const [one, other] = [await listen('good'), await listen('good')];
+    await expect(subscribers()).resolves.toBe(1);
+    one();
+    one();
+    await hears('good');
+    await expect(subscribers()).resolves.toBe(1);
+    other();
+    await eventually(async () => expect(await subscribers()).toBe(0));
+  });
+
+  it('has its listeners look again after a reconnect', async () => {
+    let missed = 0;
+    await hub.listen('good', { message: () => undefined, resync: () => (missed += 1) });
+    expect(missed).toBe(0);
+    await cut();
+    await eventually(() => expect(missed).toBe(1));
+  });
+
+  it('rejects those who wait for a subscription when it is closed', async () => {
+    await server.redis.config('SET', 'maxclients', '1');
+    try {
+      let failed: unknown;
+      listen('good').catch((error: unknown) => (failed = error));
+      await until(() => hub.trouble !== undefined);
+      hub.close();
+      await turn();
+      expect(failed).toMatchObject({ code: 'CONNECTION' });
+      await expect(listen('good')).rejects.toMatchObject({ code: 'CONNECTION' });
+    } finally {
+      await server.redis.config('SET', 'maxclients', '10000');
+    }
+  });
 
   it('does not show its connection', async () => {
     await listen('good');

@@ -1,3 +1,4 @@
+import { createSecureContext } from 'node:tls';
 import { describe, expect, it } from '@jest/globals';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { ConfigurationError } from '../../lib/job/errors.js';
@@ -230,6 +231,7 @@ describe('the connection of the lease keeper', () => {
   const check = () => undefined;
   const obstacles: [string, ConnectionSpec][] = [
     ['tls', { host: 'h', tls: { ca: [], checkServerIdentity: check } }],
+    ['tls', { host: 'h', tls: { secureContext: createSecureContext() } }],
     ['natMap', { sentinels: [{ host: 'h' }], name: 'm', natMap: () => null }],
     ['sentinelTLS', { sentinels: [{ host: 'h' }], name: 'm', sentinelTLS: { checkServerIdentity: check } }],
     ['redisOptions.tls', { nodes: [{ host: 'h' }], redisOptions: { tls: { checkServerIdentity: check } } }],
@@ -237,7 +239,7 @@ describe('the connection of the lease keeper', () => {
     ['natMap', { nodes: [{ host: 'h' }], natMap: () => null }],
     ['resolveSrv', { nodes: [{ host: 'h' }], useSRVRecords: true, resolveSrv: (_, done) => done(null, []) }],
   ];
-  it.each(obstacles)('is undefined if %s holds a function', (obstacle, spec) => {
+  it.each(obstacles)('is undefined if %s holds what can not be passed to a thread', (obstacle, spec) => {
     expect(toPlainConnection(spec, 'keeper')).toEqual({ keeper: undefined, obstacle });
   });
 

@@ -57,6 +57,14 @@ describe('LeaseKeeper', () => {
     expect(renewed).toEqual([]);
   });
 
+  it('ends its thread when it is closed', async () => {
+    const kept = open(toPlainConnection(server.url, 'keeper'), { patience: 60_000 });
+    const thread = kept['thread']?.['thread'];
+    expect(thread?.threadId).toBeGreaterThan(0);
+    await kept.close();
+    expect(thread?.threadId).toBe(-1);
+  });
+
   it('closes at once although its thread is still starting', async () => {
     await commands.ready(5000);
     const connections = async () =>

@@ -1,11 +1,20 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { SILENCE_MS } from '../../lib/redis/own-settings.js';
 import { holdEventLoop } from '../support/hold-event-loop.js';
+import { SlowLine } from '../support/slow-line.js';
+import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 
 describe('a connection that waits for a reply', () => {
   const server = useRedis();
+  const toClose: RedisConnection[] = [];
+  let line: SlowLine | undefined;
+  afterEach(async () => {
+    for (const connection of toClose.splice(0)) connection.close();
+    await line?.stop();
+    line = undefined;
+  });
 
   it('stays open while the server delays the reply on purpose, as for BLPOP', async () => {
     const connection = new RedisConnection(server.url, 'blocking');
@@ -13,10 +22,25 @@ describe('a connection that waits for a reply', () => {
     let closed = 0;
     redis.on('close', () => (closed += 1));
     const since = performance.now();
-    await expect(redis.blpop(server.fn(), (SILENCE_MS + 300) / 1000)).resolves.toBeNull();
+    await expect(redis.blpop(server.fn(), (SILENCE_MS + 1000) / 1000)).resolves.toBeNull();
     expect(performance.now() - since).toBeGreaterThan(SILENCE_MS);
     expect(closed).toBe(0);
     connection.close();
+  });
+
+  it('ends when none comes in time', async () => {
+    line = await SlowLine.start(server.port);
+    const connection = new RedisConnection(line.url, 'commands');
+    toClose.push(connection);
+    const redis = await connection.ready();
+    let trouble: unknown;
+    redis.once('close', () => (trouble = connection.trouble));
+    line.freezeOpenOnes();
+    const asked = redis.ping().catch((error: unknown) => error);
+    await until(() => trouble !== undefined);
+    expect(String(trouble)).toContain(`no reply for ${SILENCE_MS} ms`);
+    await expect(asked).resolves.toBeInstanceOf(Error);
+    await expect(connection.insist((again) => again.ping())).resolves.toBe('PONG');
   });
 
   it('stays open when this process was busy for longer, and the reply has arrived meanwhile', async () => {

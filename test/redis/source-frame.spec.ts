@@ -52,6 +52,21 @@ describe('SourceFrame', () => {
     expect(frame.health()).toEqual({ connected: false, server, problem });
   });
 
+  it('is connected while all of its connections are', async () => {
+    const healthWith = async (url: string, isDown: boolean) => {
+      const [commands, subscriber] = [new RedisConnection(server.url, 'a'), new RedisConnection(url, 'b')];
+      connections.push(commands, subscriber);
+      const hub = new ChannelHub(subscriber);
+      void hub.listen('news', { message: () => undefined }).catch(() => undefined);
+      await commands.ready();
+      if (url === server.url) await subscriber.ready();
+      return new SourceFrame({ commands, hub, blocking: { isDown } }, () => undefined).health().connected;
+    };
+    await expect(healthWith(server.url, false)).resolves.toBe(true);
+    await expect(healthWith(server.url, true)).resolves.toBe(false);
+    await expect(healthWith(`redis://127.0.0.1:${await freePort()}`, false)).resolves.toBe(false);
+  });
+
   it('signs off once, after opening, and not at all if it was not opened', async () => {
     const frame = frameOn(server.url);
     const order: string[] = [];

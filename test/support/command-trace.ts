@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Redis } from 'ioredis';
+import * as schedules from '../../lib/gearmonkey/wire/schedule-scripts.js';
 import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
+import * as views from '../../lib/gearmonkey/wire/view-scripts.js';
 import { until } from './until.js';
 
 /** A command that reached the server, or that a script on it called. */
@@ -17,7 +19,9 @@ export interface Traced {
   readonly source: string;
 }
 
-const NAMES = new Map(Object.entries(scripts).map(([name, { sha }]) => [sha, name]));
+const NAMES = new Map(
+  Object.entries({ ...scripts, ...schedules, ...views }).map(([name, { sha }]) => [sha, name]),
+);
 
 /** What a server is asked, command by command (MONITOR). It slows the server down: for counts, not for times. */
 export class CommandTrace {

@@ -51,6 +51,18 @@ describe('FunctionSlots', () => {
     expect(slots.free).toBe(2);
   });
 
+  it('claim none ahead for a function with a limit, whose places claims take, or with batches', () => {
+    const limited = defineJob('fn', { limit: { concurrency: 1 } });
+    for (const binding of [
+      bindHandler(limited, { concurrency: 2 }, () => undefined),
+      bindHandler(defineJob('fn'), { concurrency: 2, batch: { size: 1 } }, () => []),
+    ]) {
+      slots = new FunctionSlots(binding, true);
+      run(slots, 0.01, 0.01);
+      expect(slots.free).toBe(2);
+    }
+  });
+
   it('claim none ahead after one long run, until many were short', () => {
     run(slots, 0.1);
     run(slots, 40);

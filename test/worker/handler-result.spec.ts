@@ -1,8 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import { setImmediate as turn } from 'node:timers/promises';
 import { Observable, of } from 'rxjs';
+import { JobCancelledError } from '../../lib/job/abort-errors.js';
 import { progress } from '../../lib/job/job.js';
 import { settleResult } from '../../lib/worker/handler-result.js';
 import { RunningJob } from '../../lib/worker/running-job.js';
+import { gate } from '../support/gate.js';
 
 const CLAIM = { fn: 'fn', id: '1', token: 1, input: new Uint8Array(), attempts: 1, stalls: 0, options: {} };
 
@@ -51,6 +54,49 @@ describe('settleResult', () => {
     };
     await expect(settleResult(generator(), job)).rejects.toThrow('first');
     expect(closed).toBe(true);
+  });
+
+  it('ends a generator at its next step when its job is aborted, whatever it yields', async () => {
+    const { job } = running();
+    const steps: string[] = [];
+    const generator = function* () {
+      try {
+        for (const step of ['first', 'second', 'third']) {
+          steps.push(step);
+          job.abort(new JobCancelledError('fn', '1'));
+          yield step;
+        }
+      } finally {
+        steps.push('closed');
+      }
+    };
+    await expect(settleResult(generator(), job)).rejects.toThrow(JobCancelledError);
+    expect(steps).toEqual(['first', 'closed']);
+  });
+
+  it('unsubscribes from an Observable when its job is aborted', async () => {
+    const { job } = running();
+    let unsubscribed = 0;
+    const output = settleResult(new Observable(() => () => (unsubscribed += 1)), job);
+    job.abort(new JobCancelledError('fn', '1'));
+    await expect(output).rejects.toThrow(JobCancelledError);
+    expect(unsubscribed).toBe(1);
+  });
+
+  it('reports the progress of an Observable in its order, one part after the other', async () => {
+    const [reported, first] = [[] as number[], gate()];
+    const update = async (_: unknown, dividend: number) => {
+      reported.push(dividend);
+      if (dividend === 1) await first.passed;
+      return true;
+    };
+    const job = new RunningJob({ progress: update }, CLAIM, 'input', () => undefined);
+    const output = settleResult(of(progress(1, 2), progress(2, 2), 'out'), job);
+    await turn();
+    expect(reported).toEqual([1]);
+    first.open();
+    await expect(output).resolves.toBe('out');
+    expect(reported).toEqual([1, 2]);
   });
 
   it.each([

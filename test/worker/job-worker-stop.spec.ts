@@ -48,6 +48,27 @@ describe('JobWorker.remove', () => {
     await expect(late.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
   });
 
+  it('gives back the jobs of its function alone', async () => {
+    const [begun, end] = [gate(), gate<string>()];
+    let runs = 0;
+    const { worker } = await runWorker(rig.source(), 'fn', () => end.passed);
+    await worker.add(
+      bindHandler(defineJob('other'), {}, () => {
+        runs += 1;
+        begun.open();
+        return end.passed;
+      }),
+    );
+    const [job, other] = [await rig.client.run('fn', 'x'), await rig.client.run('other', 'x')];
+    await begun.passed;
+    await eventually(async () => expect((await job.get()).status).toBe('busy'));
+    await worker.remove('fn', 0);
+    await expect(job.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+    end.open('out');
+    await expect(other.result({ timeout: '5s' })).resolves.toBe('out');
+    expect(runs).toBe(1);
+  });
+
   it('does not wait for a server that another function is being announced to', async () => {
     const source = rig.source();
     const { worker, said } = await runWorker(source, 'fn', () => 'out');
@@ -220,6 +241,20 @@ describe('JobWorker with a lease', () => {
     await expect(stolen).resolves.toEqual([]);
     end.open();
     await expect(job.result({ timeout: '5s' })).resolves.toBeNull();
+  });
+
+  it('aborts a job whose renewal says that it is lost', async () => {
+    const rig = await memoryRig();
+    const source = Object.assign(rig.source(), { renewInterval: 5 });
+    const reason = gate<unknown>();
+    source.renew = async (claims) => claims;
+    const { said } = await runWorker(source, 'fn', async (_, job) => {
+      job.signal.addEventListener('abort', () => reason.open(job.signal.reason));
+      await reason.passed;
+    });
+    const { id } = await rig.client().run('fn', 'x');
+    await expect(reason.passed).resolves.toBeInstanceOf(LeaseLostError);
+    expect(said).toEqual([`fn ${id} went to another worker because its lease expired.`]);
   });
 
   it('aborts a job that lost it, and settles no outcome', async () => {

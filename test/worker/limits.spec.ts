@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { defineJob } from '../../lib/job/job-definition.js';
 import type { Claim, JobSource, Outcome, SourceLimit } from '../../lib/job/job-source.js';
+import type { KeepOptions } from '../../lib/job/keep.js';
 import { ALL_CAPABILITIES } from '../../lib/job/source-capabilities.js';
 import { bindHandler, type JobHandler } from '../../lib/worker/job-handler.js';
+import { giveKeep } from '../../lib/worker/source-limits.js';
 import { FunctionSlots } from '../../lib/worker/function-slots.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
@@ -57,8 +59,29 @@ class OneJob implements JobSource {
 
 const HOLD: JobHandler = (_, job) => job.holdKey('30s');
 
+describe('giveKeep', () => {
+  it('says of each function how long its jobs are kept, also that its definition says nothing any more', () => {
+    const kept: unknown[] = [];
+    const source = { address: 'here', setKeep: (fn: string, keep: object) => void kept.push([fn, keep]) };
+    const bind = (keep?: KeepOptions) => bindHandler(defineJob('mail', { keep }), {}, () => undefined);
+    giveKeep(source, [bind({ error: { count: 5 } })]);
+    giveKeep(source, [bind()]);
+    expect(kept).toEqual([
+      ['mail', { error: { count: 5 } }],
+      ['mail', {}],
+    ]);
+  });
+});
+
 describe('A worker of a function with a limit', () => {
   stopWorkersAfterEach();
+
+  it('says to its source how long ended jobs are kept before it opens it', async () => {
+    const source = new OneJob();
+    Object.assign(source, { setKeep: (fn: string) => void source.calls.push(`setKeep ${fn}`) });
+    await runWorker(source, mail, () => 1);
+    expect(source.calls).toEqual(['setLimit mail', 'setKeep mail', 'open mail']);
+  });
 
   it('gives the limit to its source before it opens it', async () => {
     const source = new OneJob();

@@ -5,7 +5,7 @@ import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
 import type { AttemptError } from '../../lib/job/job.js';
 import { defineJob, type RunLimits } from '../../lib/job/job-definition.js';
 import { RetryLaterError, SnoozeError, UnrecoverableError, type RetryOptions } from '../../lib/job/retry.js';
-import { bindHandler, type JobHandler } from '../../lib/worker/job-handler.js';
+import { bindHandler, checkJobLimits, type JobHandler } from '../../lib/worker/job-handler.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { claimOne } from '../contract/claiming.js';
 import { useMemory } from '../memory/use-memory.js';
@@ -33,6 +33,14 @@ describe('bindHandler', () => {
     expect(limits({})).toEqual({ concurrency: 1, timeout: 1000, retry: { attempts: 2 } });
     expect(limits({ timeout: 5 })).toEqual({ concurrency: 1, timeout: 5, retry: { attempts: 2 } });
     expect(limits({ retry: { jitter: 0 } })).toMatchObject({ timeout: 1000, retry: { jitter: 0 } });
+  });
+});
+
+describe('checkJobLimits', () => {
+  it('has the largest number of attempts and no timeout unless they are given', () => {
+    expect(checkJobLimits({})).toEqual({ attempts: 1000, timeout: Infinity });
+    expect(checkJobLimits({ attempts: 3, timeout: '1s' })).toEqual({ attempts: 3, timeout: 1000 });
+    expect(() => checkJobLimits({ attempts: 0 })).toThrow('Expected `jobLimits.attempts`');
   });
 });
 

@@ -35,3 +35,20 @@ describe('RunningJob.update', () => {
     expect(job.signal.reason).toBeInstanceOf(JobCancelledError);
   });
 });
+
+describe('RunningJob.abort', () => {
+  it('aborts the signal once, with the first reason, whether it was read before or is read later', () => {
+    for (const readsBefore of [true, false]) {
+      const ended: unknown[] = [];
+      const job = new RunningJob({ progress: async () => true }, CLAIM, 'input', (reason) =>
+        ended.push(reason),
+      );
+      const before = readsBefore ? job.signal : undefined;
+      const reason = new JobCancelledError('fn', '1');
+      job.abort(reason);
+      job.abort(new LeaseLostError('fn', '1'));
+      expect((before ?? job.signal).reason).toBe(reason);
+      expect(ended).toEqual([reason]);
+    }
+  });
+});

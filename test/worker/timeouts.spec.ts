@@ -6,6 +6,7 @@ import { progress } from '../../lib/job/job.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { useMemory } from '../memory/use-memory.js';
 import { gate } from '../support/gate.js';
+import { holdEventLoop } from '../support/hold-event-loop.js';
 import { runWorker } from '../support/run-worker.js';
 
 const TIMEOUT_MS = 30;
@@ -33,6 +34,24 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
     await timedOut(rig.client.call('fn', 'x', { timeout: '5s' }));
     await expect(reason.passed).resolves.toBeInstanceOf(JobTimeoutError);
+  });
+
+  it('fails it also if it has blocked the process until then, so that no timer was in time', async () => {
+    const handle = () => {
+      holdEventLoop(2 * TIMEOUT_MS);
+      return 'late';
+    };
+    await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
+    await timedOut(rig.client.call('fn', 'x', { timeout: '5s' }));
+  });
+
+  it('lets its lease end a second later, for the case that the process hangs', async () => {
+    const source = rig.source();
+    const limits: [string, number][] = [];
+    source.setDeadline = ({ id }, ms) => void limits.push([id, ms]);
+    await runWorker(source, 'fn', (input) => input, { timeout: TIMEOUT_MS });
+    await expect(rig.client.call('fn', 'x', { timeout: '5s' })).resolves.toBe('x');
+    expect(limits).toEqual([['1', TIMEOUT_MS + 1000]]);
   });
 
   it('does not affect a job that is fast enough', async () => {

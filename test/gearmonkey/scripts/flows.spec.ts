@@ -335,6 +335,30 @@ describe('The scripts of flows', () => {
       expect(await times()).toEqual([-1, -1]);
     });
 
+    it('can be taken back until it begins', async () => {
+      const abandon = () => flows.flowAbandon.run(redis(), [flow(), `${flow()}:jobs`]);
+      await made([{}]);
+      expect(await abandon()).toBe(false);
+      expect(await redis().exists(flow(), `${flow()}:jobs`)).toBe(0);
+      await expect(begin(2)).rejects.toThrow('FLOWLOST');
+      await redis().del(keysOf(fn).ids);
+      await begun([{}]);
+      expect(await abandon()).toBe(true);
+      expect(await redis().exists(flow(), `${flow()}:jobs`)).toBe(2);
+    });
+
+    it('does nothing twice if a part is sent again, and nothing without an earlier part', async () => {
+      await made([{}]);
+      const list = `${flow()}:jobs`;
+      const edges = (part: number) =>
+        flows.flowEdges.run(redis(), [flow(), list], part, KEPT, [list, 1, entry(3)]);
+      expect(await edges(2)).toBe(0);
+      await expect(edges(4)).rejects.toThrow('FLOWLOST');
+      expect(await redis().llen(list)).toBe(2);
+      expect([await begin(2), await begin(2)]).toEqual([0, 0]);
+      expect(await redis().lrange(keysOf(fn).normal, 0, -1)).toEqual(['1']);
+    });
+
     it('does not begin after a job that there is not', async () => {
       await made([]);
       expect(await begin(1, [`9::${fn}`])).toBe(1);

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { statSync } from 'node:fs';
 import Libsql from 'libsql';
 import { ClientTable } from '../../../lib/jobd/nest/client-table.js';
 import { parseDatabaseUrl } from '../../../lib/jobd/storage/database-location.js';
@@ -56,6 +57,13 @@ describe('a SQLite file that another process uses too', () => {
     await expect(add('bad')).rejects.toThrow('no such target');
     await add('good');
     expect(targets()).toEqual([{ target: 'good' }]);
+  });
+
+  it('is read by no other users of the machine', async () => {
+    const { file } = await shared();
+    const location = parseDatabaseUrl(file.url);
+    const { mode } = statSync('path' in location ? location.path : '');
+    expect(mode & 0o007).toBe(0);
   });
 
   it('can be opened by many at once even if it is new', async () => {

@@ -132,6 +132,35 @@ describe('the life of a job', () => {
       await expect(rig.handOut()).resolves.toEqual([]);
     });
 
+    it('comes at another time for each of several jobs that failed together', async () => {
+      const count = 10;
+      for (let made = 0; made < count; made++) await rig.enqueue();
+      await rig.worker({ maxJobs: count });
+      const jobs = await rig.handOut();
+      const failure = { type: 'failure', reason: 'other', shouldRetry: true, message: '' } as const;
+      await rig.turn(
+        jobs.map(({ worker, id }) => operations.done(worker, { jobId: id, error: Raw.NIL, ...failure })),
+      );
+      const delayed = await used.redis.zrange(`${rig.prefix}delayed`, '0', '-1', 'WITHSCORES');
+      const times = delayed.filter((_, index) => index % 2 === 1);
+      expect(times).toHaveLength(count);
+      expect(new Set(times).size).toBeGreaterThan(1);
+    });
+
+    it('keeps what came of the last twenty attempts', async () => {
+      const id = await rig.enqueue({ maxRetry: 30 });
+      await rig.worker();
+      for (let failed = 0; failed < 22; failed++) {
+        await rig.fail(await rig.accepted());
+        await rig.pass(HOUR);
+      }
+      const kept = (await used.redis.hkeys(`${rig.prefix}job:${id}`)).filter((key) =>
+        key.startsWith('attempt:'),
+      );
+      expect(kept).toHaveLength(20);
+      expect(kept).toEqual(expect.arrayContaining(['attempt:3', 'attempt:22']));
+    });
+
     it('shows the worker that ran the job last, even if others were offered it since', async () => {
       const id = await rig.enqueue();
       const first = await rig.worker();
@@ -203,6 +232,14 @@ describe('the life of a job', () => {
       await expect(rig.handOut()).resolves.toEqual([]);
       await expect(rig.run(operations.cancel(id))).resolves.toBe('missing');
       expect((await jobKeys()).filter((key) => !before.includes(key)).sort()).toEqual(['ids', 'names']);
+    });
+
+    it('is refused while a worker that was lost may still run the job', async () => {
+      const id = await rig.enqueue({ timeout: 3600 });
+      await rig.pull(await rig.puller());
+      await rig.pass(60_000);
+      await expect(rig.view(id)).resolves.toMatchObject({ status: 'queued' });
+      await expect(rig.run(operations.cancel(id))).resolves.toBe('conflict');
     });
 
     it('is refused while a job is pushed, runs, waits for a retry, or has ended', async () => {

@@ -27,6 +27,13 @@ describe('selection', () => {
     expect(ids).toEqual([first, second, third, fourth, late]);
   });
 
+  it('takes the oldest of equals for a worker of some names', async () => {
+    const ids = [];
+    for (const name of ['a', 'b', 'b', 'a', 'b', 'a']) ids.push(await rig.enqueue({ name }));
+    await rig.worker({ maxJobs: 10, names: ['a', 'b'] });
+    expect((await rig.handOut()).map(({ id }) => id)).toEqual(ids);
+  });
+
   it('keeps to the order of enqueueing past ten and a hundred jobs', async () => {
     const ids = [];
     for (let i = 0; i < 120; i++) ids.push(await rig.enqueue({ name: `n${i % 3}` }));

@@ -295,6 +295,13 @@ describe('workers', () => {
     await expect(rig.view(id)).resolves.toMatchObject({ status: 'running' });
   });
 
+  it('keep a pulled job if the reply to its acceptance was lost', async () => {
+    await rig.enqueue();
+    const { job } = await rig.run(operations.pull(await rig.puller()));
+    if (!job) throw new Error('Expected a job.');
+    for (let sent = 0; sent < 2; sent++) await expect(rig.run(operations.accept(job))).resolves.toBe(true);
+  });
+
   it('that release a job before their 202 has come in have it taken back', async () => {
     const id = await rig.enqueue({ maxRetry: 0 });
     const worker = await rig.worker();

@@ -166,6 +166,12 @@ describe('complete', () => {
       await expect(qless.json('tag', 0, 'get', 't')).resolves.toEqual({ total: 2, jobs: ['c', 'd'] });
     });
 
+    it('and keeps as many as jobs-history-count says', async () => {
+      await qless.q('config.set', 0, 'jobs-history-count', 2);
+      for (const [now, jid] of ['a', 'b', 'c'].entries()) await finish(jid, now);
+      await expect(qless.q('jobs', 0, 'complete')).resolves.toEqual(['c', 'b']);
+    });
+
     it('that are older than jobs-history', async () => {
       await qless.q('config.set', 0, 'jobs-history', 10);
       for (const [now, jid] of [

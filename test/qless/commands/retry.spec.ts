@@ -38,6 +38,13 @@ describe('retry', () => {
     await expect(qless.pop(6)).resolves.toEqual(['jid']);
   });
 
+  it('gives the job back for its last retry', async () => {
+    await qless.put('jid', 'retries', 1);
+    await qless.pop(0);
+    await expect(qless.q('retry', 1, 'jid', 'q', 'w')).resolves.toBe(0);
+    await expect(qless.pop(2)).resolves.toEqual(['jid']);
+  });
+
   it('keeps the reason, if given', async () => {
     await qless.put('jid');
     await qless.pop(0);

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { qless, type QlessOptions } from '../../../lib/qless/index.js';
+import type { Orphans } from '../../../lib/qless/source/orphans.js';
 import { claim } from '../../../lib/qless/wire/source-scripts.js';
 import { SlotTable } from '../../../lib/worker/slot-table.js';
-import { claimOne, claimUpTo } from '../../contract/claiming.js';
+import { claimOne, claimUpTo, success } from '../../contract/claiming.js';
 import { eventually } from '../../support/until.js';
 import { useSource } from './use-source.js';
 
@@ -111,6 +112,37 @@ describe('popping', () => {
     await used.client.config.set('q-max-concurrency', 2);
     await used.client.queue('q').putMany(Array.from({ length: 4 }, () => ({ klass: 'K' })));
     await expect(claimUpTo(await used.open(), 'K', 9)).resolves.toHaveLength(2);
+  });
+});
+
+describe('slots', () => {
+  it('of one klass take no jobs of another', async () => {
+    const queue = used.client.queue('q');
+    await queue.putMany(Array.from({ length: 3 }, () => ({ klass: 'K' })));
+    const other = await queue.put('Other');
+    const source = await used.open({}, ['K', 'Other']);
+    const slots = new SlotTable([
+      ['K', 1],
+      ['Other', 3],
+    ]);
+    const claims = await source.claim(slots, AbortSignal.timeout(60_000));
+    expect(claims.map(({ fn }) => fn).sort()).toEqual(['K', 'Other']);
+    expect(claims.map(({ id }) => id)).toContain(other);
+  });
+});
+
+describe('a source whose claim may have been lost', () => {
+  it('gives back what it does not hold, and keeps the jobs that run', async () => {
+    const queue = used.client.queue('q');
+    await queue.put('K', {}, { jid: 'runs' });
+    const source = await used.open({ worker: 'w' });
+    const claim = await claimOne(source, 'K');
+    await queue.put('K', {}, { jid: 'lost' });
+    await used.client.popper(['q'], { worker: 'w' }).pop();
+    (Reflect.get(source, 'orphans') as Orphans).suspect();
+    await expect(claimOne(source, 'K')).resolves.toMatchObject({ id: 'lost' });
+    await expect(used.historyOf('runs')).resolves.toEqual(['put', 'popped']);
+    await expect(source.settle([success(claim)])).resolves.toEqual([]);
   });
 });
 

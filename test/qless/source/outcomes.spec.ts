@@ -45,6 +45,37 @@ describe('an outcome', () => {
     await expect(used.client.jobs.get('b')).resolves.toMatchObject({ state: 'failed' });
   });
 
+  it('to be retried has its delay', async () => {
+    await used.client.queue('q').put('K', {}, { jid: 'a' });
+    const source = await used.open();
+    const before = Date.now();
+    await source.settle([retry(await claimOne(source, 'K'), 60_000)]);
+    const due = 1000 * Number(await used.redis.zscore('ql:q:q-scheduled', 'a'));
+    // The server's clock is in microseconds.
+    expect(due).toBeGreaterThan(before + 59_999);
+    expect(due).toBeLessThan(Date.now() + 60_001);
+  });
+
+  it('of an earlier run of the same worker is refused', async () => {
+    await used.client.queue('q').put('K', {}, { jid: 'a' });
+    const source = await used.open();
+    const first = await claimOne(source, 'K');
+    await source.settle([released(first)]);
+    const second = await claimOne(source, 'K');
+    await expect(source.progress(first, 1, 2)).resolves.toBe(false);
+    await source.settle([success(first)]);
+    await expect(used.client.jobs.get('a')).resolves.toMatchObject({ state: 'running' });
+    await expect(source.settle([success(second)])).resolves.toEqual([]);
+  });
+
+  it('that is sent again is accepted again', async () => {
+    await used.client.queue('q').put('K', {}, { jid: 'a' });
+    const source = await used.open();
+    const claim = await claimOne(source, 'K');
+    await expect(source.settle([success(claim)])).resolves.toEqual([]);
+    await expect(source.settle([success(claim)])).resolves.toEqual([]);
+  });
+
   it('of a release puts jobs before others of their priority, in their order', async () => {
     const queue = used.client.queue('q');
     const jids = await queue.putMany(['a', 'b', 'c', 'd'].map((jid) => ({ klass: 'K', jid })));

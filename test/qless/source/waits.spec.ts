@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { withdraw } from '../../../lib/qless/wire/source-scripts.js';
 import { claimOne } from '../../contract/claiming.js';
 import { eventually, until } from '../../support/until.js';
 import { useRedisServer } from '../../support/use-redis.js';
@@ -52,6 +53,12 @@ describe('a source that waits', () => {
     await eventually(async () => expect(await tokens()).not.toContain('dead'));
     await used.client.queue('q').putMany([{ klass: 'K' }, { klass: 'K' }]);
     await Promise.all(claims);
+  });
+
+  it('hands on a wake-up that it has no use for', async () => {
+    await used.redis.zadd('ql:idlers:q', Date.now(), 'other');
+    await withdraw.run(used.redis, ['ql:'], '', 'stopped', 'q', ['q']);
+    await expect(used.redis.llen('ql:wake:q')).resolves.toBe(1);
   });
 
   it('leaves no wake-up forever if its process is killed', async () => {

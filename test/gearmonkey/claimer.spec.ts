@@ -1,0 +1,168 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { RedisSource } from '../../lib/gearmonkey/source/redis-source.js';
+import type { RedisSourceOptions } from '../../lib/gearmonkey/source/source-options.js';
+import type { Claim } from '../../lib/job/job-source.js';
+import { SlotTable } from '../../lib/worker/slot-table.js';
+import { claimOne, claimUpTo, success } from '../contract/claiming.js';
+import { LossyProxy } from '../support/lossy-proxy.js';
+import { SlowLine } from '../support/slow-line.js';
+import { eventually, until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { RedisActors } from './redis-rig.js';
+
+const SLOTS = 3;
+/** Of jobs that are lost. */
+const SHORT_LEASE_MS = 200;
+
+/** Jobs are leased for much longer than these tests take: those that nothing gives back stay where they are. */
+describe('A source of jobs', () => {
+  const server = useRedis();
+  const toClose: { close(): unknown }[] = [];
+  let fn: string;
+  let ids: string[];
+
+  beforeEach(async () => {
+    fn = server.fn();
+    const client = opened(new RedisActors(server.url)).client();
+    // Its scripts are known from now on: a call is one request.
+    await client.run(`${fn}-first`, 0);
+    const jobs = await client.runMany(fn, [1, 2, 3]);
+    ids = jobs.map(({ id }) => id);
+  });
+  afterEach(async () => {
+    for (const each of toClose.splice(0).toReversed()) await each.close();
+  });
+
+  function opened<T extends { close(): unknown }>(each: T): T {
+    toClose.push(each);
+    return each;
+  }
+
+  /** A source whose connections lead through a proxy. */
+  async function sourceOn(url: string, options: RedisSourceOptions = {}): Promise<RedisSource> {
+    const source = opened(opened(new RedisActors(url)).source(options));
+    await source.open([fn]);
+    return source;
+  }
+
+  const waiting = async () => (await server.redis.lrange(`queue:${fn}:normal`, 0, -1)).toReversed();
+  const leases = () => server.redis.zcard(`lease:${fn}`);
+  /** Whether all jobs were claimed and are leased no more. */
+  async function givenBack(): Promise<boolean> {
+    const ended = await Promise.all(ids.map((id) => server.redis.hexists(`job:${fn}:${id}`, 'settled')));
+    return ended.every(Boolean) && (await leases()) === 0;
+  }
+
+  describe('that stops while a call is under way', () => {
+    /** A claim whose request has not arrived yet when `act` is called. */
+    async function claimThen(act: (source: RedisSource, slots: SlotTable, stop: AbortController) => void) {
+      const line = await SlowLine.start(server.port);
+      opened({ close: () => line.stop() });
+      const source = await sourceOn(line.url);
+      line.separate('held');
+      const [slots, stop] = [new SlotTable([[fn, SLOTS]]), new AbortController()];
+      const claims = source.claim(slots, stop.signal);
+      await turn();
+      act(source, slots, stop);
+      await expect(claims).resolves.toEqual([]);
+      line.heal();
+    }
+
+    it.each([SLOTS, 0])('gives back in order what that has claimed, with %d free slots', async (free) => {
+      await claimThen((_, slots, stop) => {
+        slots.set(fn, free);
+        stop.abort();
+      });
+      await eventually(async () => {
+        expect(await givenBack()).toBe(true);
+        expect(await waiting()).toEqual(ids);
+      });
+    });
+
+    it('closes when it has given that back', async () => {
+      let closing: Promise<void> | undefined;
+      await claimThen((source) => (closing = source.close()));
+      await closing;
+      await expect(givenBack()).resolves.toBe(true);
+      await expect(waiting()).resolves.toEqual(ids);
+      await expect(server.redis.exists(`workers:${fn}`)).resolves.toBe(0);
+    });
+  });
+
+  it('gives back what it has claimed behind a wait if the reply is lost, and claims it again', async () => {
+    const proxy = await LossyProxy.start(server.port);
+    opened({ close: () => proxy.stop() });
+    const source = await sourceOn(proxy.url);
+    const held = await claimUpTo(source, fn, SLOTS);
+    expect(held).toHaveLength(SLOTS);
+    const claims = claimOne(source, fn);
+    const blocked = async () => String(await server.redis.client('LIST')).includes('cmd=blpop');
+    await until(blocked);
+    proxy.lose = 1;
+    await opened(new RedisActors(server.url)).client().run(fn, 4);
+    await expect(claims).resolves.toMatchObject({ id: '4', attempts: 1, stalls: 0 });
+    expect(proxy.lost).toBe(1);
+  });
+
+  it('takes a job whose lease has ended before those that wait, and the other worker finds that out', async () => {
+    const dead = await sourceOn(server.url, { lease: SHORT_LEASE_MS });
+    const lost = await claimOne(dead, fn);
+    const source = await sourceOn(server.url, { lease: SHORT_LEASE_MS });
+    const ended = async () =>
+      Number(await server.redis.zscore(`lease:${fn}`, `${lost.id}:${lost.token}`)) < Date.now();
+    await until(ended);
+    await until(() => source['connections'].commands.uptime(fn) > SHORT_LEASE_MS / 4);
+    await expect(claimOne(source, fn)).resolves.toMatchObject({ id: lost.id, attempts: 2, stalls: 1 });
+    await expect(dead.renew([lost])).resolves.toEqual([lost]);
+    await expect(dead.settle([success(lost)])).resolves.toEqual([lost]);
+  });
+
+  it('begins nothing that a reply brings which comes after its lease could have ended', async () => {
+    const line = await SlowLine.start(server.port);
+    opened({ close: () => line.stop() });
+    const source = await sourceOn(line.url, { lease: SHORT_LEASE_MS });
+    line.separate('held');
+    const claims = claimOne(source, fn);
+    const sent = performance.now();
+    await until(() => performance.now() > sent + SHORT_LEASE_MS);
+    line.heal();
+    const { id, stalls } = await claims;
+    expect([id, stalls]).not.toEqual([ids[0], 0]);
+  });
+
+  it('sends outcomes again whose reply is lost', async () => {
+    const proxy = await LossyProxy.start(server.port);
+    opened({ close: () => proxy.stop() });
+    const source = await sourceOn(proxy.url);
+    const claims = await claimUpTo(source, fn, 2);
+    proxy.lose = 2;
+    let refused: readonly Claim[] | undefined;
+    void source.settle(claims.map((claim) => success(claim))).then((gone) => (refused = gone));
+    await eventually(() => expect(refused).toEqual([]));
+    expect(proxy.lost).toBe(2);
+    await expect(server.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('success');
+    await expect(leases()).resolves.toBe(0);
+  });
+
+  it('is not counted for a function that it has stopped, whose lease group the next one uses', async () => {
+    const source = await sourceOn(server.url);
+    for (const next of ['b', 'c', 'd'].map((name) => server.fn(name))) {
+      await source.withdraw([fn]);
+      await expect(server.redis.mget(`count:${fn}`)).resolves.toEqual(['0']);
+      await source.open([next]);
+      expect(source['held']['groups']).toEqual([next]);
+      fn = next;
+    }
+  });
+
+  it('keeps nothing of a claim that has ended', async () => {
+    const source = await sourceOn(server.url);
+    const slots = new SlotTable([[fn, 1]]);
+    const [claim] = (await source.claim(slots, new AbortController().signal)) as [Claim];
+    expect(slots['listeners'].size).toBe(0);
+    expect(source['held'].holds(claim)).toBe(true);
+    await source.settle([success(claim)]);
+    expect(source['held'].holds(claim)).toBe(false);
+  });
+});

@@ -1,0 +1,54 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import { partsOf } from '../../lib/gearmonkey/client/drain.js';
+import type { DrainedStep, DrainStep } from '../../lib/gearmonkey/client/job-store.js';
+import { MemoryServer } from '../../lib/memory/memory-server.js';
+import { MemoryStore } from '../../lib/memory/memory-store.js';
+
+/** A store that calls back before each step of a drain. */
+class SteppedStore extends MemoryStore {
+  before: () => Promise<unknown> = async () => undefined;
+  readonly steps: DrainStep[] = [];
+
+  override async drain(fn: string, step: DrainStep): Promise<DrainedStep> {
+    await this.before();
+    this.steps.push(step);
+    return super.drain(fn, step);
+  }
+}
+
+describe('A drain', () => {
+  let store: SteppedStore;
+  let client: GearMonkeyClient;
+
+  beforeEach(() => {
+    store = new SteppedStore(new MemoryServer());
+    client = new GearMonkeyClient(store);
+  });
+
+  it('leaves jobs that are created meanwhile', async () => {
+    await client.runMany('fn', ['a', 'b']);
+    store.before = () => client.run('fn', 'later');
+    await expect(client.drain('fn')).resolves.toBe(2);
+    const { jobs } = await client.list('fn', { state: 'waiting', order: 'oldest' });
+    expect(jobs).toHaveLength(store.steps.length);
+    expect(jobs[0]?.id).toBe('3');
+  });
+
+  it('ends before its next step when its signal aborts', async () => {
+    await client.runMany('fn', ['a', 'b']);
+    const ends = new AbortController();
+    store.before = async () => ends.abort(new Error('enough'));
+    await expect(client.drain('fn', { signal: ends.signal })).rejects.toThrow('enough');
+    expect(store.steps).toHaveLength(1);
+  });
+
+  it('looks for jobs with a key once more behind those that become due meanwhile', () => {
+    const [lists, time] = [['high', 'normal', 'low'], 'scheduled'];
+    const queues = partsOf(['waiting', 'scheduled', 'retrying']).map(
+      ({ queue, limited }) => `${queue}${limited ? ' limited' : ''}`,
+    );
+    const limited = [...lists, time, ...lists].map((queue) => `${queue} limited`);
+    expect(queues).toEqual([...lists, time, ...limited]);
+  });
+});

@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Claim } from '../../lib/job/job-source.js';
+import { LeaseThread } from '../../lib/redis/lease-thread.js';
+import { toPlainConnection, type PlainConnection } from '../../lib/redis/plain-connection.js';
+import { scriptOf } from '../../lib/redis/script.js';
+import { eventually } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+
+const INTERVAL_MS = 10;
+/** Most leases of a call. */
+const CHUNK = 500;
+
+/** Counts the renewals of each lease and of all calls, and says that leases with the token 9 are lost. */
+const { sha, text } = scriptOf<[], string[]>(
+  `redis.call('INCR', KEYS[1] .. ':calls')
+  redis.call('ZADD', KEYS[1] .. ':sizes', #ARGV, #ARGV)
+  local lost = {}
+  for _, member in ipairs(ARGV) do
+    redis.call('HINCRBY', KEYS[1], member, 1)
+    if string.match(member, ':9$') then lost[#lost + 1] = member end
+  end
+  return lost`,
+  () => [],
+);
+
+describe('LeaseThread', () => {
+  const server = useRedis();
+  let key: string;
+  let lost: string[];
+  let thread: LeaseThread;
+
+  beforeEach(() => {
+    key = server.fn('kept');
+    lost = [];
+    const { keeper: connection } = toPlainConnection(server.url, 'keeper') as { keeper: PlainConnection };
+    thread = new LeaseThread(
+      { connection, interval: INTERVAL_MS },
+      (group, members) => lost.push(...members.map((member) => `${group} ${member}`)),
+      (error) => lost.push(error.message),
+    );
+    const renew = { script: { sha, text }, keys: [key], args: [] };
+    thread.setGroups([{ name: 'fn', renew }]);
+  });
+  afterEach(() => thread.close());
+
+  const claim = (id: string, token = 1): Claim => ({
+    ...{ fn: 'fn', id, token, input: new Uint8Array() },
+    ...{ attempts: 1, stalls: 0, options: {} },
+  });
+  const renewals = async (member: string) => Number(await server.redis.hget(key, member));
+
+  /** Until a lease that is held from now on has been renewed so often. */
+  async function rounds(count: number, id: string): Promise<void> {
+    thread.hold(claim(id), 'fn');
+    await eventually(async () => expect(await renewals(`${id}:1`)).toBeGreaterThanOrEqual(count));
+  }
+
+  it.each(['7', 'a:b'])('renews a lease again and again until it is dropped: that of job %s', async (id) => {
+    const held = claim(id);
+    thread.hold(held, 'fn');
+    await eventually(async () => expect(await renewals(`${id}:1`)).toBeGreaterThan(2));
+    thread.drop(held);
+    expect(thread['held'].size).toBe(0);
+    // A round may be under way.
+    await rounds(2, '8');
+    const before = await renewals(`${id}:1`);
+    await rounds(3, '9');
+    await expect(renewals(`${id}:1`)).resolves.toBe(before);
+  });
+
+  it.each(['7', 'a:b'])('does not renew a lease whose time is up: that of job %s', async (id) => {
+    const held = claim(id);
+    thread.hold(held, 'fn');
+    await rounds(1, '8');
+    thread.setDeadline(held, 0);
+    await rounds(2, '9');
+    const before = await renewals(`${id}:1`);
+    await rounds(3, '10');
+    await expect(renewals(`${id}:1`)).resolves.toBe(before);
+    thread.setDeadline(held, 60_000);
+    await eventually(async () => expect(await renewals(`${id}:1`)).toBeGreaterThan(before));
+  });
+
+  it('renews all leases, some hundred in a call', async () => {
+    const ids = Array.from({ length: 2 * CHUNK + 7 }, (_, index) => `${index + 1}`);
+    for (const id of ids) thread.hold(claim(id), 'fn');
+    await eventually(async () => expect(await server.redis.hlen(key)).toBe(ids.length));
+    const sizes = await server.redis.zrange(`${key}:sizes`, '0', '-1');
+    expect(Math.max(...sizes.map(Number))).toBe(CHUNK);
+  });
+
+  it('reports leases that are lost', async () => {
+    for (const [id, token] of [
+      ['7', 9],
+      ['8', 1],
+      ['a', 9],
+    ] as const)
+      thread.hold(claim(id, token), 'fn');
+    await eventually(() => expect(new Set(lost)).toEqual(new Set(['fn 7:9', 'fn a:9'])));
+  });
+
+  it('goes on after the server has forgotten its script, and after its connection broke', async () => {
+    await rounds(1, '7');
+    await server.redis.script('FLUSH');
+    const flushed = await renewals('7:1');
+    await eventually(async () => expect(await renewals('7:1')).toBeGreaterThan(flushed + 1));
+    const list = String(await server.redis.client('LIST')).split('\n');
+    const [, id = ''] = /id=(\d+) /.exec(list.find((line) => line.includes(':keeper ')) ?? '') ?? [];
+    await server.redis.call('CLIENT', 'KILL', 'ID', id);
+    const killed = await renewals('7:1');
+    await eventually(async () => expect(await renewals('7:1')).toBeGreaterThan(killed + 1));
+    expect(lost).toEqual([]);
+  });
+
+  it('has the time since it last renewed all leases', async () => {
+    await rounds(2, '7');
+    await eventually(() => expect(thread.age).toBeLessThan(10 * INTERVAL_MS));
+  });
+});

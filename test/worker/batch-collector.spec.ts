@@ -1,0 +1,108 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { JobCancelledError } from '../../lib/job/abort-errors.js';
+import { fail, ok } from '../../lib/worker/batch.js';
+import { BatchCollector } from '../../lib/worker/batch-collector.js';
+import { RunningJob } from '../../lib/worker/running-job.js';
+import { gate, type Gate } from '../support/gate.js';
+import { eventually } from '../support/until.js';
+import { claimOf } from './kept-records.js';
+
+const WAIT_MS = 20;
+
+describe('BatchCollector', () => {
+  /** The inputs of the batches that have begun, and what ends each. */
+  let batches: { inputs: unknown[]; end: Gate }[];
+  let collector: BatchCollector;
+
+  beforeEach(() => void (batches = []));
+
+  /** Batches end when a test says so, and return their inputs. */
+  function open({ size = 2, wait = 0 } = {}): void {
+    collector = new BatchCollector('fn', { size, wait }, async (inputs) => {
+      const end = gate();
+      batches.push({ inputs, end });
+      await end.passed;
+      return inputs.map((input) => (input === 'bad' ? fail(new Error('bad')) : ok(input)));
+    });
+  }
+
+  function add(input: unknown): { job: RunningJob; output: Promise<unknown> } {
+    const source = { progress: async () => true };
+    const job = new RunningJob(source, claimOf(1), input, () => undefined);
+    const output = collector.add(input, job);
+    output.catch(() => undefined);
+    return { job, output };
+  }
+
+  const inputs = () => batches.map((batch) => batch.inputs);
+
+  it('runs no more jobs together than its size, and no more batches than it is allowed to', async () => {
+    open();
+    const outputs = [1, 2, 3, 4, 5].map((input) => add(input).output);
+    await eventually(() => expect(batches.length).toBeGreaterThan(0));
+    expect(inputs()).toEqual([[1, 2]]);
+    collector.allow(2);
+    await eventually(() =>
+      expect(inputs()).toEqual([
+        [1, 2],
+        [3, 4],
+      ]),
+    );
+    for (const { end } of batches) end.open();
+    await eventually(() => expect(inputs()).toEqual([[1, 2], [3, 4], [5]]));
+    batches[2]?.end.open();
+    await expect(Promise.all(outputs)).resolves.toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('gives each job its own outcome', async () => {
+    open({ size: 3 });
+    const [one, bad, other] = ['one', 'bad', 'other'].map((input) => add(input).output);
+    await eventually(() => expect(batches).toHaveLength(1));
+    batches[0]?.end.open();
+    await expect(Promise.allSettled([one, bad, other])).resolves.toMatchObject([
+      { value: 'one' },
+      { reason: { message: 'bad' } },
+      { value: 'other' },
+    ]);
+  });
+
+  it('leaves out a job that is cancelled while it waits', async () => {
+    open();
+    const { job, output } = add('cancelled');
+    job.abort(new JobCancelledError('fn', '1'));
+    await expect(output).rejects.toThrow(JobCancelledError);
+    for (const input of ['a', 'b']) add(input);
+    await eventually(() => expect(batches.length).toBeGreaterThan(0));
+    expect(inputs()).toEqual([['a', 'b']]);
+    batches[0]?.end.open();
+  });
+
+  it('begins one that is not full when its time is up', async () => {
+    open({ size: 3, wait: WAIT_MS });
+    for (const input of [1, 2]) add(input);
+    expect(inputs()).toEqual([]);
+    await eventually(() => expect(inputs()).toEqual([[1, 2]]));
+    for (const input of [3, 4, 5]) add(input);
+    batches[0]?.end.open();
+    await eventually(() =>
+      expect(inputs()).toEqual([
+        [1, 2],
+        [3, 4, 5],
+      ]),
+    );
+    batches[1]?.end.open();
+  });
+
+  it('has places for whole batches: one that ends has them all again', async () => {
+    open({ size: 3 });
+    expect(collector.free(2, 0)).toBe(6);
+    const { job } = add(1);
+    expect(collector.free(2, 1)).toBe(5);
+    await eventually(() => expect(batches).toHaveLength(1));
+    expect(collector.free(2, 1)).toBe(3);
+    job.abort(new JobCancelledError('fn', '1'));
+    expect(collector.free(2, 0)).toBe(3);
+    batches[0]?.end.open();
+    await eventually(() => expect(collector.free(2, 0)).toBe(6));
+  });
+});

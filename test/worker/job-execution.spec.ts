@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { firstValueFrom, toArray } from 'rxjs';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { useMemory } from '../memory/use-memory.js';
+import { gate } from '../support/gate.js';
+import { runWorker } from '../support/run-worker.js';
+
+const AGAIN = { retry: { attempts: 3, delay: 1 } };
+
+describe('An attempt', () => {
+  const rig = useMemory();
+
+  it('that fails leaves the places of cursors to the next', async () => {
+    const places: number[] = [];
+    await runWorker(rig.source(), defineJob('fn', AGAIN), async (_, job) => {
+      const cursor = await job.cursor('page', { start: 0 });
+      places.push(cursor.value);
+      await cursor.advance(cursor.value + 1);
+      throw new Error('once more');
+    });
+    await expect(rig.client.call('fn', 'x', { timeout: '20s' })).rejects.toThrow('once more');
+    expect(places).toEqual([0, 1, 2]);
+  });
+
+  it('ends when all that it streams and all its steps are written, also those that it did not await', async () => {
+    const end = gate();
+    const source = rig.source();
+    const append = source.records?.append.bind(source.records);
+    if (source.records && append)
+      source.records.append = async (...args) => {
+        await end.passed;
+        return append(...args);
+      };
+    await runWorker(source, 'fn', (_, job) => {
+      void job.chunk('last');
+      void job.step('step', () => 'done');
+      setImmediate(end.open);
+      return 'out';
+    });
+    const job = await rig.client.run('fn', 'x');
+    await expect(job.result({ timeout: '20s' })).resolves.toBe('out');
+    await expect(firstValueFrom(job.output$.pipe(toArray()))).resolves.toEqual(['last']);
+    const { steps = [] } = await job.get();
+    expect(steps.map(({ name }) => name)).toEqual(['step']);
+  });
+});

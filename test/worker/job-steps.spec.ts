@@ -1,0 +1,130 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { JobSteps } from '../../lib/worker/job-steps.js';
+import { claimOf, KeptRecords } from './kept-records.js';
+
+const HOUR_MS = 3_600_000;
+
+describe('JobSteps', () => {
+  let records: KeptRecords;
+  let runs: number;
+  /** The steps that ran, over all runs of the job. */
+  let ran: string[];
+  let now: number;
+  let isEnding: boolean;
+
+  beforeEach(() => {
+    records = new KeptRecords();
+    [runs, ran, now, isEnding] = [0, [], HOUR_MS, false];
+  });
+
+  /** The steps of the next run of the job. */
+  function nextRun(version = ''): JobSteps {
+    return new JobSteps({
+      ...{ claim: claimOf((runs += 1)), records, codec: records.codec, version, maxStepBytes: 100 },
+      now: () => now,
+      isEnding: () => isEnding,
+      goOn: () => {
+        if (isEnding) throw new Error('goes on elsewhere');
+      },
+      onLost: () => {
+        throw new Error('lost');
+      },
+      flushStreams: async () => undefined,
+      park: (signal, delay) => {
+        throw new Error(`waits for ${signal} for ${delay} ms`);
+      },
+    });
+  }
+
+  const step = (steps: JobSteps, name: string) =>
+    steps.run(name, () => `${name} in run ${ran.push(name) && runs}`);
+
+  it('runs each step once: a later run gets what was recorded', async () => {
+    const first = nextRun();
+    await step(first, 'one');
+    await step(first, 'two');
+    const second = nextRun();
+    const outputs = [await step(second, 'one'), await step(second, 'two'), await step(second, 'three')];
+    await second.end();
+    expect(outputs).toEqual(['one in run 1', 'two in run 1', 'three in run 2']);
+    expect(ran).toEqual(['one', 'two', 'three']);
+  });
+
+  it('begins anew in another version, whose first step removes what the old one recorded', async () => {
+    const old = nextRun('1');
+    for (const name of ['one', 'two']) await step(old, name);
+    const changed = nextRun('2');
+    await expect(step(changed, 'two')).resolves.toBe('two in run 2');
+    await changed.end();
+    expect([...records.fields.keys()].toSorted()).toEqual(['step:two', 'steps']);
+  });
+
+  it.each<[string, string[], string]>([
+    ['in another order', ['two', 'one'], '"two" stands where "one" was'],
+    ['one of which is gone', ['one'], '"two" is gone'],
+  ])('fails a run with steps %s than those recorded', async (_, names, says) => {
+    const first = nextRun();
+    for (const name of ['one', 'two']) await step(first, name);
+    const changed = nextRun();
+    const run = async () => {
+      for (const name of names) await step(changed, name);
+      await changed.end();
+    };
+    await expect(run()).rejects.toThrow(says);
+  });
+
+  it('begins no step that another worker is to run', async () => {
+    const steps = nextRun();
+    await step(steps, 'one');
+    isEnding = true;
+    await expect(step(steps, 'two')).rejects.toThrow('goes on elsewhere');
+    expect(ran).toEqual(['one']);
+  });
+
+  it('stops a run whose job another worker has', async () => {
+    const steps = nextRun();
+    records.isLost = true;
+    await expect(step(steps, 'one')).rejects.toThrow('lost');
+  });
+
+  it('refuses a step that is larger than the limit', async () => {
+    const large = nextRun().run('large', () => 'x'.repeat(100));
+    await expect(large).rejects.toMatchObject({ code: 'STEP_TOO_LARGE' });
+    expect(records.fields.size).toBe(0);
+  });
+
+  it('has a cursor that goes on where an earlier run stood', async () => {
+    const first = await nextRun().cursor('page', 0);
+    expect(first.value).toBe(0);
+    await first.advance(7);
+    await first.flush();
+    expect((await nextRun().cursor('page', 0)).value).toBe(7);
+  });
+
+  it('writes the places of all cursors before the next step', async () => {
+    const steps = nextRun();
+    const cursor = await steps.cursor('page', 0);
+    await cursor.advance(3);
+    await step(steps, 'one');
+    const later = nextRun();
+    expect((await later.cursor('page', 0)).value).toBe(3);
+  });
+
+  it('waits for a signal in all runs together, and returns its data when it is there', async () => {
+    await expect(nextRun().waitFor('go', HOUR_MS)).rejects.toThrow(`waits for go for ${HOUR_MS} ms`);
+    now += 1000;
+    await expect(nextRun().waitFor('go', HOUR_MS)).rejects.toThrow(`waits for go for ${HOUR_MS - 1000} ms`);
+    records.signal('go', { by: 'ada' });
+    await expect(nextRun().waitFor('go', HOUR_MS)).resolves.toEqual({ by: 'ada' });
+  });
+
+  it('goes on without a signal that came too late, in later runs too', async () => {
+    await expect(nextRun().waitFor('go', HOUR_MS)).rejects.toThrow('waits for go');
+    now += HOUR_MS;
+    const late = nextRun();
+    await expect(late.waitFor('go', HOUR_MS)).rejects.toMatchObject({ code: 'SIGNAL_TIMEOUT' });
+    await step(late, 'without it');
+    records.signal('go', 'too late');
+    await expect(nextRun().waitFor('go', HOUR_MS)).rejects.toMatchObject({ code: 'SIGNAL_TIMEOUT' });
+  });
+});
