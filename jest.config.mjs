@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { swcOptions } from './scripts/swc-options.mjs';
 
 export default {
-  testEnvironment: 'node',
+  testEnvironment: './test/support/environment.mjs',
   roots: ['<rootDir>/test'],
   // What `npm test` leaves out: scripts/test.mjs.
   testMatch: ['**/*.spec.ts', '**/*.full.ts'],
@@ -25,7 +25,7 @@ export default {
   testSequencer: './test/support/longest-first.mjs',
   // Suites wait for servers and leases two fifths of their time: one more of them than cores keeps the cores busy. With many more,
   // processes wait so long for a core that connections count as dead.
-  maxWorkers: availableParallelism() + 1,
+  maxWorkers: availableParallelism() + 2,
   // Modules of suites that are over stay in memory, and the larger a process, the longer it takes to start another.
   workerIdleMemoryLimit: '800MB',
 };

@@ -306,19 +306,21 @@ describe('gearmonkey', () => {
     });
   });
 
-  it.each([
-    [['get', 'x'], "missing required argument 'id'"],
-    [['bogus'], "unknown command 'bogus'"],
-    [['run', 'x', '{no json'], 'INPUT is not JSON'],
-    [['run', 'a b', '1'], 'a b'],
-    [['run', 'x', '1', '--at', 'soon'], '`--at` must be a time'],
-    [['run', 'x', '1', '--attempts', 'many'], '`--attempts` must be a whole number'],
-    [['run', 'x', '1', '--header', 'nothing'], '`--header` must be NAME=VALUE'],
-    [['get', 'x', '99'], 'There is no job 99'],
-  ])('exits with 1 for the wrong call %j', async (args, message) => {
-    const ended = await ask(...args);
-    expect(ended).toMatchObject({ code: 1, stdout: '' });
-    expect(ended.stderr).toContain(message);
+  inFullTier(() => {
+    it.each([
+      [['get', 'x'], "missing required argument 'id'"],
+      [['bogus'], "unknown command 'bogus'"],
+      [['run', 'x', '{no json'], 'INPUT is not JSON'],
+      [['run', 'a b', '1'], 'a b'],
+      [['run', 'x', '1', '--at', 'soon'], '`--at` must be a time'],
+      [['run', 'x', '1', '--attempts', 'many'], '`--attempts` must be a whole number'],
+      [['run', 'x', '1', '--header', 'nothing'], '`--header` must be NAME=VALUE'],
+      [['get', 'x', '99'], 'There is no job 99'],
+    ])('exits with 1 for the wrong call %j', async (args, message) => {
+      const ended = await ask(...args);
+      expect(ended).toMatchObject({ code: 1, stdout: '' });
+      expect(ended.stderr).toContain(message);
+    });
   });
 
   it('exits with 1 without a server, and never prints the password', async () => {

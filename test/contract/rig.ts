@@ -1,6 +1,4 @@
-import { afterEach, beforeEach } from '@jest/globals';
 import type { Payload } from '../../lib/job/codec.js';
-import { instrumentation, subscribeTo } from '../../lib/job/instrumentation.js';
 import type { JobSource } from '../../lib/job/job-source.js';
 import type { ClientOptions, GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { JobStore, Placement } from '../../lib/gearmonkey/client/job-store.js';
@@ -60,28 +58,10 @@ export async function pass(rig: SourceRig, ms: number): Promise<void> {
 export const spanOf = (rig: SourceRig) => (rig.pass ? 20_000 : 400);
 
 /** A second, after which workers look for jobs that came without a message: those of plain clients, and those that are due. */
-const LOOK_MS = 1000;
+export const LOOK_MS = 1000;
 
 /** Workers look now for jobs that came without a message, as those of plain clients do. */
 export const workersLook = async (rig: SourceRig) => rig.pass?.(LOOK_MS);
-
-/** For a `describe`: jobs that a handler put off for less than a second go on at once. */
-export function skipShortDelays(rigOf: () => SourceRig): void {
-  let stop = (): void => undefined;
-  let passing: Promise<unknown> = Promise.resolve();
-  beforeEach(() => {
-    stop = subscribeTo(instrumentation.settle, {
-      asyncEnd: ({ outcomes }) => {
-        const isShort = outcomes.some((outcome) => 'delay' in outcome && outcome.delay <= LOOK_MS);
-        if (isShort) passing = passing.then(() => workersLook(rigOf()));
-      },
-    });
-  });
-  afterEach(async () => {
-    stop();
-    await passing;
-  });
-}
 
 /** The state of a hash that is kept as the protocol has it. */
 export function stateOf(hash: ReadonlyMap<string, Uint8Array> | undefined): StoredState {

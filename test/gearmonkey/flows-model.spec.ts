@@ -1,4 +1,4 @@
+import { contractRig } from './contract-rig.js';
 import { randomFlows } from '../model/flow-model.js';
-import { redisRig } from './redis-rig.js';
 
-randomFlows(redisRig, 60);
+randomFlows(contractRig, 60);

@@ -1,15 +1,13 @@
 import { Redis, type Cluster } from 'ioredis';
 import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client/client.js';
 import type { Placement } from '../../lib/gearmonkey/client/job-store.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import { openConnections, type RedisConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { RedisSource } from '../../lib/gearmonkey/source/redis-source.js';
 import type { RedisSourceOptions } from '../../lib/gearmonkey/source/source-options.js';
 import { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
 import type { Payload } from '../../lib/job/codec.js';
 import type { ConnectionSpec } from '../../lib/redis/connect.js';
-import { MAX_STALLS, stateOf, type ClientRig } from '../contract/rig.js';
-import { shareRedis } from '../support/shared-redis.js';
+import { MAX_STALLS } from '../contract/rig.js';
 
 const LEASE_MS = 30_000;
 const TIMEOUT_MS = 15_000;
@@ -64,30 +62,6 @@ export class RedisActors {
     });
     return connections;
   }
-}
-
-/** For a `describe`. */
-export async function redisRig(): Promise<ClientRig> {
-  const { redis, url, release } = await shareRedis();
-  const actors = new RedisActors(url);
-  let names = 0;
-  return {
-    fn: () => `fn-${++names}`,
-    source: (options) => actors.source(options),
-    client: (options) => actors.client(options),
-    store: () => actors.store(),
-    deleteHash: async (fn, id) => void (await redis.del(keysOf(fn).jobs + id)),
-    submit: (fn, input, placement) => submit(redis, fn, input, placement),
-    stored: async (fn, id) =>
-      stateOf(new Map(Object.entries(await redis.hgetallBuffer(keysOf(fn).jobs + id)))),
-    workers: async (fn) => Number(await redis.get(`count:${fn}`)),
-    subscriptions: (fn) => subscriptions(redis, fn),
-    close: async () => {
-      actors.close();
-      await release();
-      if (actors.illegal.length > 0) throw new Error(`Illegal transitions: ${actors.illegal.join('; ')}`);
-    },
-  };
 }
 
 /** The commands of a plain client, as the protocol has them; options are a field of ours. */

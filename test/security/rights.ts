@@ -67,7 +67,11 @@ export async function takeRefusals(redis: Redis): Promise<string[]> {
 }
 
 /** Those of the rights without which all of these calls would still be allowed. */
-export async function superfluous(redis: Redis, rights: Rights, calls: readonly Traced[]): Promise<string[]> {
+export async function superfluous(
+  redis: Redis,
+  rights: Rights,
+  calls: readonly Pick<Traced, 'command' | 'args'>[],
+): Promise<string[]> {
   const unneeded: string[] = [];
   for (const right of rights) {
     const others = rights.filter((other) => other !== right);
@@ -79,7 +83,11 @@ export async function superfluous(redis: Redis, rights: Rights, calls: readonly 
   return unneeded;
 }
 
-async function refusesAny(redis: Redis, rights: Rights, calls: readonly Traced[]): Promise<boolean> {
+async function refusesAny(
+  redis: Redis,
+  rights: Rights,
+  calls: readonly Pick<Traced, 'command' | 'args'>[],
+): Promise<boolean> {
   await grant(redis, 'probe', rights);
   for (let from = 0; from < calls.length; from += CHUNK) {
     const pipeline = redis.pipeline();

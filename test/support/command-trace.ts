@@ -15,6 +15,8 @@ export interface Traced {
   /** The same without regard to scripts: such as `evalsha`. */
   readonly command: string;
   readonly args: readonly string[];
+  /** At least so many of them, if there are; cheaper than all of them. */
+  firstArgs(most: number): readonly string[];
   /** Address of the connection; `lua` for what a script called. */
   readonly source: string;
 }
@@ -32,7 +34,7 @@ export class CommandTrace {
     private readonly monitor: Socket,
   ) {
     createInterface(monitor).on('line', (line) => {
-      const traced = parse(line);
+      const traced = TracedLine.of(line);
       if (traced) this.commands.push(traced);
     });
   }
@@ -50,7 +52,8 @@ export class CommandTrace {
   async take(): Promise<Traced[]> {
     const mark = randomUUID();
     await this.redis.echo(mark);
-    const end = () => this.commands.findIndex(({ args }) => args[0] === mark) + 1;
+    const end = () =>
+      this.commands.findIndex((traced) => traced.command === 'echo' && traced.args[0] === mark) + 1;
     const length = await until(end, { message: 'MONITOR does not show what was sent' });
     return this.commands.splice(0, length).slice(0, -1);
   }
@@ -67,20 +70,52 @@ export function countCalls(commands: readonly Traced[]): Record<string, number> 
   return counts;
 }
 
-const LINE = /^\+\S+ \[\d+ (\S+)\] (.*)$/;
-const ARGUMENT = /"((?:[^"\\]|\\.)*)"/g;
+const LINE = /^\+\S+ \[\d+ (\S+)\] "([^"]+)"/;
+const ARGUMENT = /"((?:[^"\\]|\\.)*)"/y;
 
-function parse(line: string): Traced | undefined {
-  const [, source = '', rest = ''] = LINE.exec(line) ?? [];
-  const [command = '', ...args] = [...rest.matchAll(ARGUMENT)].map(([, text = '']) => unescape(text));
-  if (!source || !command) return undefined;
-  const name = command.toLowerCase();
-  const script = name === 'evalsha' ? NAMES.get(args[0] ?? '') : undefined;
-  return { name: script ?? name, command: name, args, source };
+/** Reads its arguments only as far as they are asked for: those of a long call may be megabytes. */
+class TracedLine implements Traced {
+  private readonly known: string[] = [];
+  private position: number;
+
+  private constructor(
+    private readonly line: string,
+    head: string,
+    readonly source: string,
+    readonly command: string,
+  ) {
+    this.position = head.length + 1;
+  }
+
+  static of(line: string): TracedLine | undefined {
+    const [head, source = '', command = ''] = LINE.exec(line) ?? [];
+    return head === undefined ? undefined : new TracedLine(line, head, source, command.toLowerCase());
+  }
+
+  get name(): string {
+    const script = this.command === 'evalsha' ? NAMES.get(this.firstArgs(1)[0] ?? '') : undefined;
+    return script ?? this.command;
+  }
+
+  get args(): readonly string[] {
+    return this.firstArgs(Number.POSITIVE_INFINITY);
+  }
+
+  firstArgs(most: number): readonly string[] {
+    while (this.known.length < most && this.position < this.line.length) {
+      ARGUMENT.lastIndex = this.position;
+      const [whole = '', text = ''] = ARGUMENT.exec(this.line) ?? [];
+      if (whole === '') break;
+      this.known.push(unescape(text));
+      this.position += whole.length + 1;
+    }
+    return this.known;
+  }
 }
 
 /** As `sdsrepr` of Redis writes it. */
 function unescape(text: string): string {
+  if (!text.includes('\\')) return text;
   return text.replace(/\\(?:x([0-9a-f]{2})|(.))/g, (_, hex: string | undefined, char: string) =>
     hex === undefined ? (ESCAPES[char] ?? char) : String.fromCharCode(Number.parseInt(hex, 16)),
   );

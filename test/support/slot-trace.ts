@@ -60,10 +60,15 @@ export class SlotTrace {
     this.trace.stop();
   }
 
-  private keysOf({ command, args }: Traced): string[] {
-    if (command === 'evalsha' || command === 'eval') return args.slice(2, 2 + Number(args[1]));
-    const { first = 0, last = 0, step = 1 } = this.positions.get(command) ?? {};
+  private keysOf(traced: Traced): string[] {
+    if (traced.command === 'evalsha' || traced.command === 'eval') {
+      const end = 2 + Number(traced.firstArgs(2)[1]);
+      return traced.firstArgs(end).slice(2, end);
+    }
+    const { first = 0, last = 0, step = 1 } = this.positions.get(traced.command) ?? {};
     if (first === 0) return [];
+    if (last === first) return traced.firstArgs(first).slice(first - 1, first);
+    const { args } = traced;
     const to = last < 0 ? args.length + last : last - 1;
     return args.filter((_, at) => at >= first - 1 && at <= to && (at - first + 1) % step === 0);
   }
