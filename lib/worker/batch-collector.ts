@@ -1,5 +1,6 @@
 // Of the module, not the global: a test's fake timers must not keep jobs from running.
 import { clearTimeout, setTimeout } from 'node:timers';
+import type { Claim } from '../job/job-source.js';
 import { withoutContext } from '../job/without-context.js';
 import { outcomesOf, type BatchLimits } from './batch.js';
 import type { RunningJob } from './running-job.js';
@@ -21,13 +22,14 @@ export class BatchCollector {
   private readonly collected = new Set<Item>();
   private timer: NodeJS.Timeout | undefined;
   private isDue = false;
-  /** How many batches run, and how many of their jobs have not ended. */
-  private batches = 0;
-  private live = 0;
+  /** The batches whose handler has not ended. */
+  private readonly batches = new Set<readonly Item[]>();
+  /** The jobs of those batches whose runs have not ended. */
+  private readonly placed = new Set<Claim>();
   /** How many batches may run at a time; one at least, for jobs that were collected before. */
   private most = 1;
-  /** Called when places are taken that no job uses. */
-  onBegin: () => void = () => undefined;
+  /** Called when places are taken or freed that no job uses: when a batch begins and ends. */
+  onPlaces: () => void = () => undefined;
 
   constructor(
     private readonly fn: string,
@@ -45,19 +47,26 @@ export class BatchCollector {
 
   /** How many jobs may be claimed, if `running` have begun and `concurrency` batches may run. A batch uses all of its places. */
   free(concurrency: number, running: number): number {
-    return (concurrency - this.batches) * this.size - (running - this.live);
+    return (concurrency - this.batches.size) * this.size - (running - this.placed.size);
+  }
+
+  /** The run of a job has ended, which its batch may not know yet. */
+  ended(claim: Claim): void {
+    this.placed.delete(claim);
   }
 
   /** Runs a job with others. Resolves with its output, or rejects with what its attempt fails with. */
   add(input: unknown, job: RunningJob): Promise<unknown> {
+    const { signal } = job;
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
     return new Promise((resolve, reject) => {
       const item: Item = { input, job, resolve, reject };
       job.isInBatch = true;
       this.collected.add(item);
       // A job that is cancelled, lost or given back leaves the batch.
-      job.signal.addEventListener('abort', () => {
+      signal.addEventListener('abort', () => {
         this.collected.delete(item);
-        reject(job.signal.reason as Error);
+        reject(signal.reason as Error);
       });
       this.timer ??= setTimeout(() => {
         this.isDue = true;
@@ -68,7 +77,7 @@ export class BatchCollector {
   }
 
   private begin(): void {
-    while (this.batches < this.most && this.isReady()) {
+    while (this.batches.size < this.most && this.isReady()) {
       const items = [...this.collected].slice(0, this.size);
       for (const item of items) this.collected.delete(item);
       if (this.collected.size === 0) this.rest();
@@ -89,10 +98,9 @@ export class BatchCollector {
   }
 
   private async run(items: readonly Item[]): Promise<void> {
-    this.batches += 1;
-    this.live += items.length;
-    for (const { job } of items) job.signal.addEventListener('abort', () => (this.live -= 1));
-    this.onBegin();
+    this.batches.add(items);
+    for (const { job } of items) this.placed.add(job.claim);
+    this.onPlaces();
     try {
       const inputs = items.map(({ input }) => input);
       const jobs = items.map(({ job }) => job);
@@ -102,8 +110,9 @@ export class BatchCollector {
     } catch (error) {
       for (const { reject } of items) reject(error);
     } finally {
-      this.batches -= 1;
-      this.live -= items.filter(({ job }) => !job.signal.aborted).length;
+      this.batches.delete(items);
+      for (const { job } of items) this.placed.delete(job.claim);
+      this.onPlaces();
       this.begin();
     }
   }

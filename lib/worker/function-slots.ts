@@ -15,7 +15,7 @@ const FORGETTING = 1 / 4;
  * while another worker is free.
  */
 export class FunctionSlots {
-  private running = 0;
+  private readonly running = new Set<Claim>();
   private waiting: Claim[] = [];
   private movedAt = 0;
   /** Estimated milliseconds of one run. */
@@ -48,20 +48,20 @@ export class FunctionSlots {
 
   /** How many of its jobs run. */
   get runs(): number {
-    return this.running;
+    return this.running.size;
   }
 
   /** How many jobs may be claimed now. */
   get free(): number {
     const { batch } = this.binding;
-    const room = batch ? batch.free(this.most, this.running) : this.most + this.ahead - this.running;
+    const room = batch ? batch.free(this.most, this.runs) : this.most + this.ahead - this.runs;
     return Math.max(0, room - this.waiting.length);
   }
 
   /** Whether the claim may begin at once; otherwise it waits for a slot. */
   take(claim: Claim, now: number): boolean {
     if (this.hasRoom) {
-      this.running += 1;
+      this.running.add(claim);
       return true;
     }
     if (this.waiting.length === 0) this.movedAt = now;
@@ -69,17 +69,18 @@ export class FunctionSlots {
     return false;
   }
 
-  /** Updates the estimate after a run has ended. */
-  ended(duration: number): void {
-    this.running -= 1;
+  /** The run of a job has ended: its place is free, and the estimate follows its length in milliseconds. */
+  ended(claim: Claim, duration: number): void {
+    this.running.delete(claim);
+    this.binding.batch?.ended(claim);
     const known = this.duration !== Infinity && duration < this.duration;
     this.duration = known ? this.duration + (duration - this.duration) * FORGETTING : duration;
-    if (this.running === 0) this.onIdle();
+    if (this.runs === 0) this.onIdle();
   }
 
   /** Resolves when none of its jobs runs, or after `timeout` milliseconds. */
   async idle(timeout: number): Promise<void> {
-    if (this.running === 0 || timeout <= 0) return;
+    if (this.runs === 0 || timeout <= 0) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, timeout);
       this.onIdle = () => {
@@ -94,7 +95,7 @@ export class FunctionSlots {
     if (!this.hasRoom) return undefined;
     const claim = this.waiting.shift();
     if (!claim) return undefined;
-    this.running += 1;
+    this.running.add(claim);
     this.movedAt = now;
     return claim;
   }
@@ -127,7 +128,7 @@ export class FunctionSlots {
   /** Whether another job may begin. A batch that began meanwhile has taken places that a claim was sent for. */
   private get hasRoom(): boolean {
     const { batch } = this.binding;
-    return batch ? batch.free(this.most, this.running) > 0 : this.running < this.most;
+    return batch ? batch.free(this.most, this.runs) > 0 : this.runs < this.most;
   }
 
   private get ahead(): number {

@@ -44,7 +44,7 @@ export class FunctionTable {
   add(binding: HandlerBinding): void {
     const { name } = binding.definition;
     this.functions.set(name, new FunctionSlots(binding, this.claimsAhead));
-    if (binding.batch) binding.batch.onBegin = () => this.update(name);
+    if (binding.batch) binding.batch.onPlaces = () => this.update(name);
     this.update(name);
   }
 

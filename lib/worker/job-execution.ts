@@ -140,13 +140,16 @@ export class JobExecution {
     const onAbort = () => this.end(undefined);
     const parents = this.parents(codec);
     const job = (this.job = new RunningJob(this.source, this.claim, input, onAbort, steps, streams, parents));
-    const returned = await this.inContext(async () => settleResult(await handle(input, job), job)).catch(
-      async (error: unknown) => {
-        // The next attempt goes on from there. What can't be written now was not, and the first error counts.
-        await Promise.allSettled([steps.flush(), streams.flush()]);
-        throw error;
-      },
-    );
+    const attempt = async () => {
+      // `runWith` may have taken longer than the job's timeout, or than its lease.
+      job.signal.throwIfAborted();
+      return settleResult(await handle(input, job), job);
+    };
+    const returned = await this.inContext(attempt).catch(async (error: unknown) => {
+      // The next attempt goes on from there. What can't be written now was not, and the first error counts.
+      await Promise.allSettled([steps.flush(), streams.flush()]);
+      throw error;
+    });
     await steps.end();
     await streams.flush();
     const output = definition.output

@@ -58,6 +58,8 @@ export class JobWorker {
     private readonly options: WorkerOptions,
   ) {
     this.functions = new FunctionTable(bindings, source.claimsAhead ?? false);
+    // Also when no run's end says so, as after a batch whose jobs had all ended before it.
+    this.functions.free.onFree(() => this.wakeUp());
     this.running = new RunningExecutions(source);
     this.log = inLines(options.log);
     this.jobLog = new JobLog(this.log, options.logStacks);
@@ -183,7 +185,7 @@ export class JobWorker {
       this.jobLog.ended(outcome, execution.attempt, execution.retry?.attempts ?? 1);
     }
     const slots = this.functions.get(claim.fn) as FunctionSlots;
-    slots.ended(now - began);
+    slots.ended(claim, now - began);
     this.beginNext(slots, now);
     this.functions.update(claim.fn);
     this.wakeUp();

@@ -66,6 +66,31 @@ describe('BatchCollector', () => {
     ]);
   });
 
+  it('refuses a job whose run has ended before it comes', async () => {
+    open({ size: 1 });
+    const job = new RunningJob({ progress: async () => true }, claimOf(1), 'late', () => undefined);
+    job.abort(new JobCancelledError('fn', '1'));
+    await expect(collector.add('late', job)).rejects.toThrow(JobCancelledError);
+    expect(inputs()).toEqual([]);
+  });
+
+  it('has no place for a job whose run ends while its batch goes on, and all of them afterwards', async () => {
+    open();
+    const [one, other] = [add(1), add(2)];
+    await eventually(() => expect(batches).toHaveLength(1));
+    expect(collector.free(1, 2)).toBe(0);
+    collector.ended(one.job.claim);
+    expect(collector.free(1, 1)).toBe(0);
+    // As a worker does, which ends the run before it tells the job.
+    one.job.abort(new JobCancelledError('fn', '1'));
+    expect(collector.free(1, 1)).toBe(0);
+    batches[0]?.end.open();
+    await expect(other.output).resolves.toBe(2);
+    expect(collector.free(1, 1)).toBe(1);
+    collector.ended(other.job.claim);
+    expect(collector.free(1, 0)).toBe(2);
+  });
+
   it('leaves out a job that is cancelled while it waits', async () => {
     open();
     const { job, output } = add('cancelled');
@@ -100,6 +125,7 @@ describe('BatchCollector', () => {
     expect(collector.free(2, 1)).toBe(5);
     await eventually(() => expect(batches).toHaveLength(1));
     expect(collector.free(2, 1)).toBe(3);
+    collector.ended(job.claim);
     job.abort(new JobCancelledError('fn', '1'));
     expect(collector.free(2, 0)).toBe(3);
     batches[0]?.end.open();

@@ -10,21 +10,22 @@ const slotsOf = (concurrency: number, claimsAhead = true) =>
     claimsAhead,
   );
 
-const claim = (id: number): Claim => ({
-  fn: 'fn',
-  id: `${id}`,
-  token: 1,
-  input: new Uint8Array(),
-  attempts: 1,
-  stalls: 0,
-  options: {},
-});
+const claims = new Map<number, Claim>();
+
+/** The one with this id: a run is known by its claim. */
+function claim(id: number): Claim {
+  const options = {};
+  const made = { fn: 'fn', id: `${id}`, token: 1, input: new Uint8Array(), attempts: 1, stalls: 0, options };
+  const known = claims.get(id) ?? made;
+  claims.set(id, known);
+  return known;
+}
 
 /** Runs of that many milliseconds. */
 function run(slots: FunctionSlots, ...durations: number[]): void {
   for (const duration of durations) {
     slots.take(claim(0), 0);
-    slots.ended(duration);
+    slots.ended(claim(0), duration);
   }
 }
 
@@ -78,10 +79,10 @@ describe('FunctionSlots', () => {
     const begun = [1, 2, 3, 4].map((id) => slots.take(claim(id), 0));
     expect(begun).toEqual([true, true, false, false]);
     expect(slots.next(0)).toBeUndefined();
-    slots.ended(0.1);
+    slots.ended(claim(1), 0.1);
     expect(slots.next(0)?.id).toBe('3');
     expect(slots.next(0)).toBeUndefined();
-    slots.ended(0.1);
+    slots.ended(claim(2), 0.1);
     expect(slots.next(0)?.id).toBe('4');
     expect(slots.isWaiting).toBe(false);
   });
@@ -92,7 +93,7 @@ describe('FunctionSlots', () => {
     for (const id of [1, 2, 3, 4]) slots.take(claim(id), 100);
     expect(slots.isStuck(119, 20)).toBe(false);
     expect(slots.isStuck(120, 20)).toBe(true);
-    slots.ended(0.1);
+    slots.ended(claim(1), 0.1);
     slots.next(120);
     expect(slots.isStuck(139, 20)).toBe(false);
   });
@@ -102,7 +103,7 @@ describe('FunctionSlots', () => {
     for (const id of [1, 2, 3, 4]) slots.take(claim(id), 0);
     expect(slots.giveUp().map(({ id }) => id)).toEqual(['4', '3']);
     expect(slots.free).toBe(0);
-    slots.ended(0.1);
+    slots.ended(claim(1), 0.1);
     expect(slots.free).toBeGreaterThan(1);
   });
 
@@ -121,9 +122,9 @@ describe('FunctionSlots', () => {
     slots.take(claim(2), 0);
     slots.concurrency = 1;
     expect(slots.free).toBe(0);
-    slots.ended(50);
+    slots.ended(claim(1), 50);
     expect(slots.free).toBe(0);
-    slots.ended(50);
+    slots.ended(claim(2), 50);
     expect(slots.free).toBe(1);
     slots.concurrency = 0;
     expect([slots.free, slots.take(claim(3), 0)]).toEqual([0, false]);
@@ -137,7 +138,7 @@ describe('FunctionSlots', () => {
     await slots.idle(0);
     await slots.idle(1);
     const idle = slots.idle(60_000);
-    slots.ended(1);
+    slots.ended(claim(1), 1);
     await idle;
     expect(slots.runs).toBe(0);
   });

@@ -19,8 +19,9 @@ describe('FunctionTable', () => {
     const slots = table.get('fn');
     const claims = [1, 2, 3, 4, 5, 6].map((run) => claimOf(run));
     // One short run lets four jobs be claimed ahead.
-    slots?.take(claimOf(0), 0);
-    slots?.ended(0.25);
+    const first = claimOf(0);
+    slots?.take(first, 0);
+    slots?.ended(first, 0.25);
     expect(claims.map((claim) => slots?.take(claim, 0))).toEqual([true, false, false, false, false, false]);
     table.update('fn');
     expect(table.free.of('fn')).toBe(0);

@@ -127,7 +127,7 @@ describe('A worker of a function with a limit', () => {
       true,
     );
     slots.take(claim, 0);
-    slots.ended(0.01);
+    slots.ended(claim, 0.01);
     expect(slots.free).toBe(1);
   });
 });
