@@ -5,8 +5,12 @@ import type { RunningJob } from './running-job.js';
 
 type AnyGenerator = AsyncGenerator<unknown> | Generator<unknown>;
 
-/** Takes the output from what a handler returned, and passes its progress to `job.update` and its chunks to `job.chunk`. */
+/**
+ * Takes the output from what a handler returned, or promised, and passes its progress to `job.update` and its chunks to
+ * `job.chunk`.
+ */
 export function settleResult(result: unknown, job: RunningJob): unknown {
+  if (isThenable(result)) return Promise.resolve(result).then((value) => settleResult(value, job));
   if (isObservable(result)) return settleObservable(result, job);
   if (isGenerator(result)) return settleGenerator(result, job);
   return result;
@@ -79,6 +83,10 @@ function release(subscription: Unsubscribable | undefined): void {
   } catch {
     return;
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
 /** Only generators report progress: arrays, maps and streams can be iterated too, but they are outputs. */
