@@ -84,7 +84,8 @@ export class GearMonkeyModule {
   static forRoot<Connection extends ConnectionSpec>(
     options: GearMonkeyModuleOptions<Connection> & InstanceName,
   ): DynamicModule {
-    const given = { provide: MODULE_OPTIONS_TOKEN, useValue: options };
+    // No value: whoever logs the module would show its passwords.
+    const given = { provide: MODULE_OPTIONS_TOKEN, useFactory: () => options };
     return instanceModule((options as InstanceName | undefined)?.name, { providers: [given] });
   }
 

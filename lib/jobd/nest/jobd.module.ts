@@ -11,6 +11,7 @@ import { ConfigurationError } from '../../job/errors.js';
 import { withdrawProvider } from '../../nest/withdraw-provider.js';
 import { JobdDaemon } from '../daemon/jobd-daemon.js';
 import { JobdMaster } from '../master/jobd-master.js';
+import { hideOptions } from '../../nest/hide-options.js';
 import { JobdClient } from './jobd.client.js';
 import { JobdInstance } from './jobd.instance.js';
 import { jobdLog } from './jobd-log.js';
@@ -21,7 +22,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 })
   .setClassMethodName('forRoot')
   .setFactoryMethodName('createJobdOptions')
-  .setExtras({}, (definition) => ({ ...definition, global: true }))
+  .setExtras({}, (definition) => ({ ...hideOptions(definition), global: true }))
   .build();
 
 /** A provider that exists only with its option. An app that needs it without the option does not start. */

@@ -39,7 +39,7 @@ export class MasterModule {
         OpenApiController,
       ],
       providers: [
-        { provide: MASTER_SETTINGS, useValue: settings },
+        { provide: MASTER_SETTINGS, useFactory: () => settings },
         { provide: APP_FILTER, useClass: ErrorFilter },
         { provide: APP_GUARD, useClass: AccessGuard },
         { provide: JqMetrics, useFactory: () => JqMetrics.load(settings.metrics) },

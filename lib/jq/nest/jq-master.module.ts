@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common';
 import type { JqMaster } from '../master/listen-master.js';
 import type { JqMasterOptions } from '../master/master-options.js';
+import { hideOptions } from '../../nest/hide-options.js';
 import { startJqMaster } from './start-jq-master.js';
 import { hideFields, showAs } from '../../job/show-as.js';
 
@@ -19,6 +20,7 @@ const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<JqMasterOption
 })
   .setClassMethodName('forRoot')
   .setFactoryMethodName('createJqMasterOptions')
+  .setExtras({}, hideOptions)
   .build();
 
 /** The master that runs inside this app, on its own port. */

@@ -1,4 +1,5 @@
 import { ConfigurableModuleBuilder, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { hideOptions } from '../../nest/hide-options.js';
 import { JqClient, type JqClientOptions } from '../client/jq-client.js';
 
 /** Options of `JqModule.forRoot`. */
@@ -25,7 +26,7 @@ const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<JqModuleOption
     ...definition,
     global: true,
     providers: [
-      ...(definition.providers ?? []),
+      ...(hideOptions(definition).providers ?? []),
       {
         provide: getJqClientToken(name),
         inject: [OPTIONS],

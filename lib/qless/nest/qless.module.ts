@@ -1,4 +1,5 @@
 import { ConfigurableModuleBuilder, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { hideOptions } from '../../nest/hide-options.js';
 import { QlessClient, type QlessClientOptions } from '../client/qless-client.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<QlessClientOptions>({
@@ -6,6 +7,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 })
   .setClassMethodName('forRoot')
   .setFactoryMethodName('createQlessOptions')
+  .setExtras({}, hideOptions)
   .build();
 
 /** `QlessModule.forRoot({ connection })` makes `QlessClient` injectable in the whole app. */
