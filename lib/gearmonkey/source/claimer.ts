@@ -11,6 +11,7 @@ import type { Notifier, NotifierListener } from './notifier.js';
 import type { SourceOutcome } from './outcome-arguments.js';
 import { PlainJobs } from './plain-jobs.js';
 import { droppedLine } from './problems.js';
+import { ShortDelays } from './short-delays.js';
 import { SpareClaims } from './spare-claims.js';
 import { RoundTrips, type Reply } from './round-trips.js';
 
@@ -33,6 +34,7 @@ export class Claimer implements NotifierListener {
   private readonly states: FunctionStates;
   private readonly notifier: Notifier;
   private readonly plainJobs: PlainJobs;
+  private readonly delays: ShortDelays;
   /** One object instead of several fields with functions, which would live until a full garbage collection. */
   private waiting: { answer(claims: readonly Claim[]): void } | undefined;
   private slots: FreeSlots | undefined;
@@ -45,6 +47,7 @@ export class Claimer implements NotifierListener {
     const notified = { commands: connections.commands, worker, keysOf, keep, flows, states, listener: this };
     this.notifier = openNotifier(notified, connections.blocking);
     this.plainJobs = new PlainJobs(connections, keysOf, (fn) => this.notifier.look(fn));
+    this.delays = new ShortDelays((fn) => this.returned(this.notifier.look(fn)));
   }
 
   /** Whether a connection that waits for work is down. */
@@ -96,6 +99,7 @@ export class Claimer implements NotifierListener {
   /** Resolves when no call is under way. */
   async close(): Promise<void> {
     this.plainJobs.close();
+    this.delays.close();
     this.parts.ticker.close();
     await this.notifier.close();
     for (const { trips } of this.functions.values()) trips.stop();
@@ -156,7 +160,9 @@ export class Claimer implements NotifierListener {
       const calls = this.callsOf(fn);
       const settled = calls.trips.settle(outcomes);
       calls.plan.schedule(() => this.begin(fn, calls));
-      return await settled;
+      const lost = await settled;
+      for (const outcome of outcomes) if ('delay' in outcome) this.delays.expect(fn, outcome.delay);
+      return lost;
     } finally {
       for (const { claim } of outcomes) this.parts.held.drop(claim);
     }

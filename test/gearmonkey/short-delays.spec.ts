@@ -1,0 +1,70 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { SnoozeError } from '../../lib/job/retry.js';
+import { ShortDelays } from '../../lib/gearmonkey/source/short-delays.js';
+import type { RunningJob } from '../../lib/worker/running-job.js';
+import { runWorker } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+import { useGearMonkey } from './use-gearmonkey.js';
+
+const DELAY_MS = 50;
+/** A leader looks once a second: what took less was not found by it, in most attempts. */
+const LOOK_MS = 1000;
+const ATTEMPTS = 5;
+
+describe('Delays of less than a second', () => {
+  const rig = useGearMonkey();
+
+  /** The gaps between the beginnings of a job's attempts, in ms. */
+  async function gaps(again: (job: RunningJob) => void, limit?: { order: 'strict' }): Promise<number[]> {
+    const fn = rig.fn();
+    const definition = defineJob(fn, {
+      retry: { attempts: ATTEMPTS, delay: DELAY_MS, backoff: 'fixed' },
+      ...(limit && { limit: { key: () => 'k', concurrency: 1, ...limit } }),
+    });
+    const begun: number[] = [];
+    const handle = (_: unknown, job: RunningJob) => {
+      begun.push(performance.now());
+      if (begun.length < ATTEMPTS) again(job);
+    };
+    await runWorker(rig.source(), definition, handle);
+    await rig.client.call(definition, 1, { timeout: '30s' });
+    return begun.slice(1).map((at, index) => at - (begun[index] ?? 0));
+  }
+
+  const retry = () => {
+    throw new Error('again');
+  };
+  const snooze = () => {
+    throw new SnoozeError(DELAY_MS);
+  };
+
+  it.each<[string, (job: RunningJob) => void, { order: 'strict' } | undefined]>([
+    ['a retry', retry, undefined],
+    ['a snooze', snooze, undefined],
+    ['a retry of a strict key', retry, { order: 'strict' }],
+  ])('are kept by the worker that puts off the job: %s', async (_, again, limit) => {
+    const measured = await gaps(again, limit);
+    expect(Math.min(...measured)).toBeGreaterThanOrEqual(DELAY_MS);
+    expect(Math.min(...measured)).toBeLessThan(LOOK_MS / 2);
+  });
+});
+
+describe('ShortDelays', () => {
+  let delays: ShortDelays | undefined;
+  afterEach(() => delays?.close());
+
+  it('looks once for what is due together, not before, and not for what the leader finds', async () => {
+    const looks: [string, number][] = [];
+    const began = performance.now();
+    delays = new ShortDelays((fn) => void looks.push([fn, performance.now() - began]));
+    for (const wait of [20, 20, 20, 1000, 5000]) delays.expect('a', wait);
+    delays.expect('b', 40);
+    await until(() => looks.some(([fn]) => fn === 'b'));
+    expect(looks.filter(([fn]) => fn === 'a').length).toBeLessThanOrEqual(2);
+    for (const [fn, at] of looks) expect(at).toBeGreaterThanOrEqual(fn === 'a' ? 20 : 40);
+    delays.expect('c', 10);
+    delays.close();
+    expect(delays['timers'].size).toBe(0);
+  });
+});
