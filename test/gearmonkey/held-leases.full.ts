@@ -19,7 +19,6 @@ const HELD_MS = 2000;
 /** The lease of a job whose process is blocked: the keeper's thread needs a processor within it. */
 const BLOCKED_MS = 2 * HELD_MS;
 /** A worker that has just connected recovers no leases: after an outage most holders still want theirs. */
-const GRACE_MS = HELD_MS / 4;
 /** What recovery may take beyond the lease: an idle worker looks once a second. */
 const SLACK_MS = 2000;
 const rig = useGearMonkey();
@@ -150,7 +149,6 @@ describe('A process that is killed', () => {
     const members = (await leasesOf(fn)).filter((member) => !member.startsWith('4:'));
     const ends = await Promise.all(members.map((member) => rig.redis.zscore(`lease:${fn}`, member)));
     await until(() => Date.now() > Math.max(...ends.map(Number)));
-    await eventually(() => expect(other['connections'].commands.uptime('')).toBeGreaterThan(GRACE_MS));
     recovered.open();
     await rig.client.result(fn, 5, { timeout: '20s' });
     expect(ran.map(({ id }) => id)).toEqual(['4', '1', '2', '3', '5']);

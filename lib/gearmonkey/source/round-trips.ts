@@ -82,7 +82,7 @@ export class RoundTrips {
     private readonly options: RoundTripOptions,
   ) {
     const k = options.keysOf(fn);
-    this.recovery = new RecoveryPace(options.lease, () => options.connection.uptime(k.leases));
+    this.recovery = new RecoveryPace(options.lease);
     this.outbox = new Outbox(k.replies);
     this.noted = k.claims + options.worker;
     const queues = [k.high, k.normal, k.low];

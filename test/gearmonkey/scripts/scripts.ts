@@ -8,7 +8,8 @@ export const NOW = 1_000_000;
 export const LEASE_MS = 100;
 
 export interface ClaimArguments {
-  now?: number;
+  /** '' is the server's time. */
+  now?: number | '';
   slots?: number;
   maxStalls?: number;
   outcomes?: scripts.OutcomeArguments;

@@ -19,6 +19,7 @@
 -- include clock
 -- include limit-prefix
 -- include queues
+-- include recovery
 
 local KEYS_A_FUNCTION, WORK_KEYS, WAKE = 11, 9, 6
 local worker, hold = ARGV[2], tonumber(ARGV[3])
@@ -103,9 +104,9 @@ end
 --- Sets the marker if there is work. Returns ms until the next job is due and until the next tick, or -1, and 1 if it has flows.
 local function look(leases, scheduled, high, normal, low, wake, ticks, control, flows)
   local expiry, wait, has_flows = first(leases), -1, false
-  local work = expiry and expiry <= now
   local stored = pcall('HMGET', control, 'paused', 'limit', 'override')
   local fn = string.sub(control, #'control:' + 1)
+  local work = expiry and may_recover(fn, now) and expiry <= now
   keys = { limits = 'limit:' .. fn .. ':', wake = wake, jobs = 'job:' .. fn .. ':', scheduled = scheduled }
   if not stored[1] then
     local has_jobs

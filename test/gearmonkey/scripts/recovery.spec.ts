@@ -1,0 +1,85 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
+import { useRedis } from '../../support/use-redis.js';
+import { claim, enqueue, look, NOW } from './scripts.js';
+
+const LEASE = 8000;
+const GRACE = 3000;
+
+describe('recovery.lua', () => {
+  const server = useRedis();
+  let fn: string;
+
+  beforeEach(async () => {
+    fn = server.fn();
+    await enqueue(server.redis, fn, ['a']);
+    await ask(NOW);
+    await server.redis.del(keysOf(fn).wake);
+  });
+
+  /** Ids that a call is given, each of which was recovered before. */
+  async function ask(now: number): Promise<string[]> {
+    const { claims } = await claim(server.redis, fn, { now, lease: LEASE, maxStalls: 100 });
+    return claims.map(({ id }) => id);
+  }
+
+  /** A worker without a free slot asks, up to this time. */
+  async function askUntil(now: number, from = NOW): Promise<void> {
+    for (let at = from + 1000; at < now; at += 1000)
+      await claim(server.redis, fn, { now: at, lease: LEASE, slots: 0 });
+  }
+
+  const marked = () => server.redis.llen(keysOf(fn).wake);
+
+  it('gives a job back when its lease has ended, if workers looked all the time', async () => {
+    await askUntil(NOW + LEASE);
+    expect(await ask(NOW + LEASE - 1)).toEqual([]);
+    expect(await ask(NOW + LEASE)).toEqual(['1']);
+  });
+
+  it('gives holders time to renew after one in which nobody looked', async () => {
+    const back = NOW + 10 * LEASE;
+    expect(await ask(back)).toEqual([]);
+    await askUntil(back + GRACE, back);
+    expect(await ask(back + GRACE - 1)).toEqual([]);
+    expect(await ask(back + GRACE)).toEqual(['1']);
+  });
+
+  it('gives them no time a second time in a lease: where each look is late, jobs are recovered too', async () => {
+    const back = NOW + 10 * LEASE;
+    expect(await ask(back)).toEqual([]);
+    expect(await ask(back + LEASE / 2)).toEqual(['1']);
+  });
+
+  it('gives them time when the clock of the server went back, also while they have some', async () => {
+    expect(await ask(NOW + 10 * LEASE)).toEqual([]);
+    await server.redis.zadd(keysOf(fn).leases, 1, '1:1');
+    expect(await ask(NOW - 10 * LEASE)).toEqual([]);
+    expect(await ask(NOW - 10 * LEASE + GRACE)).toEqual(['1']);
+  });
+
+  it('counts the looks of a leader, who wakes nobody before the time is over', async () => {
+    for (let at = NOW + 1000; at <= NOW + LEASE; at += 1000) await look(server.redis, [fn], at);
+    expect(await marked()).toBe(1);
+    expect(await ask(NOW + LEASE)).toEqual(['1']);
+    const back = NOW + 10 * LEASE;
+    await server.redis.del(keysOf(fn).wake);
+    await look(server.redis, [fn], back);
+    expect(await marked()).toBe(0);
+    await look(server.redis, [fn], back + GRACE);
+    expect(await marked()).toBe(1);
+  });
+
+  it('lets a leader find the leases of workers of an earlier version, which note no looks', async () => {
+    await server.redis.del(`recovery:${fn}`);
+    await look(server.redis, [fn], NOW + LEASE);
+    expect(await marked()).toBe(1);
+  });
+
+  it('is not disturbed by what another program wrote under its key', async () => {
+    await server.redis.del(`recovery:${fn}`);
+    await server.redis.hset(`recovery:${fn}`, 'a', 'b');
+    expect(await ask(NOW + LEASE)).toEqual(['1']);
+    expect(await server.redis.type(`recovery:${fn}`)).toBe('string');
+  });
+});
