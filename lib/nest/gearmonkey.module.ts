@@ -84,7 +84,7 @@ export class GearMonkeyModule {
   static forRoot<Connection extends ConnectionSpec>(
     options: GearMonkeyModuleOptions<Connection> & InstanceName,
   ): DynamicModule {
-    // No value: whoever logs the module would show its passwords.
+    // No value: a log of the module would show its passwords.
     const given = { provide: MODULE_OPTIONS_TOKEN, useFactory: () => options };
     return instanceModule((options as InstanceName | undefined)?.name, { providers: [given] });
   }

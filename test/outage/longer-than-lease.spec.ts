@@ -28,7 +28,7 @@ describe('a server that is half there for longer than a lease', () => {
   }
 
   async function expectEachOnce(workers: readonly Actor[]): Promise<void> {
-    // The grace is over when workers recover jobs again: those of a lease that nobody holds.
+    // The grace is over when workers recover jobs again: those of a lease that no worker holds.
     await outage.redis.zadd('lease:work', 1, '999:1');
     await until(async () => (await outage.redis.zscore('lease:work', '999:1')) === null);
     expect(await areRenewed()).toBe(true);

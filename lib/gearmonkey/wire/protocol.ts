@@ -40,6 +40,8 @@ export interface FunctionKeys {
   readonly wake: string;
   /** The leader: the worker that finds jobs without a wake marker, such as those of plain clients. */
   readonly leader: string;
+  /** When leases were last looked at, and from when on jobs may be recovered: recovery.lua. */
+  readonly recovery: string;
   /** Exists while plain clients send jobs. */
   readonly plain: string;
   /** Channel of progress updates. */
@@ -94,6 +96,7 @@ export function keysOf(fn: string): FunctionKeys {
     leases: `lease:${fn}`,
     wake: `wake:${fn}`,
     leader: `leader:${fn}`,
+    recovery: `recovery:${fn}`,
     plain: `plain:${fn}`,
     progress: `progress:${fn}`,
     claims: `claims:${fn}:`,

@@ -81,6 +81,8 @@ function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
     ['INCRBY', k.count, '1'],
     ['GET', k.count],
     ['MGET', k.plain],
+    ['GET', k.recovery],
+    ['SET', k.recovery, X],
     ['HMGET', k.control, X],
     ['PTTL', k.leader],
     ['DEL', k.leader],

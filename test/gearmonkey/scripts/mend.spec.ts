@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
 import { mend } from '../../../lib/gearmonkey/wire/view-scripts.js';
 import { useRedis } from '../../support/use-redis.js';
-import { claim, enqueue, enqueueLimited, expire, NOW } from './scripts.js';
+import { claim, enqueue, enqueueLimited, expire, NOW, unique } from './scripts.js';
 
 describe('mend.lua', () => {
   const server = useRedis();
@@ -42,6 +42,15 @@ describe('mend.lua', () => {
     await expect(redis().llen(keysOf(fn).wake)).resolves.toBe(1);
     await expect(redis().lrange(keysOf(fn).high, 0, -1)).resolves.toEqual(['1']);
     await expect(claim(redis(), fn)).resolves.toMatchObject({ claims: [{ id: '1', token: 2, attempts: 1 }] });
+  });
+
+  it('queues a job once that had expired when a unique call looked at it', async () => {
+    const late = { key: 'a', options: `{"expires":${NOW + 50}}` };
+    await unique(redis(), fn, [late]);
+    await unique(redis(), fn, [{ key: 'a' }], { now: NOW + 100 });
+    await expect(redis().hget(job(), 'status')).resolves.toBe('error');
+    await expect(run('retry', { finished: String(NOW + 100) })).resolves.toBe(1);
+    await expect(redis().lrange(keysOf(fn).normal, 0, -1)).resolves.toEqual(['1', '2']);
   });
 
   it('counts a call twice that is sent again, and does nothing', async () => {

@@ -37,7 +37,7 @@ describe('recovery.lua', () => {
     expect(await ask(NOW + LEASE)).toEqual(['1']);
   });
 
-  it('gives holders time to renew after one in which nobody looked', async () => {
+  it('gives holders time to renew after one in which no worker looked', async () => {
     const back = NOW + 10 * LEASE;
     expect(await ask(back)).toEqual([]);
     await askUntil(back + GRACE, back);
@@ -58,7 +58,7 @@ describe('recovery.lua', () => {
     expect(await ask(NOW - 10 * LEASE + GRACE)).toEqual(['1']);
   });
 
-  it('counts the looks of a leader, who wakes nobody before the time is over', async () => {
+  it('counts the looks of a leader, who wakes no worker before the time is over', async () => {
     for (let at = NOW + 1000; at <= NOW + LEASE; at += 1000) await look(server.redis, [fn], at);
     expect(await marked()).toBe(1);
     expect(await ask(NOW + LEASE)).toEqual(['1']);

@@ -86,6 +86,8 @@ local function retry(id, job)
   if job[8] then call('HDEL', hash, 'waits', 'wait:' .. job[8]) end
   if job[9] then return_to_flow(id, job[9]) end
   for _, suffix in ipairs({ '', ':children', ':parents' }) do call('PERSIST', hash .. suffix) end
+  -- Its lists expire again once it has been settled, which members are.
+  if call('EXISTS', hash .. ':children', hash .. ':parents') > 0 then call('ZADD', members, 'NX', '1', id) end
   call('DEL', KEYS[2] .. id)
   unlist(id)
   pcall('PUBLISH', KEYS[3], 'create:' .. id)

@@ -1,6 +1,6 @@
 --- Whether leases have ended for a reason that is their worker's. `recovery:FN` is "looked:from:lease", in ms: when leases
---- were last looked at, from when on jobs may be recovered, and how long a lease is. After a time in which nobody looked,
---- the server itself was away, or refused writes, so that nobody could renew: then all get part of a lease to do so. Calls
+--- were last looked at, from when on jobs may be recovered, and how long a lease is. After a time in which no worker looked,
+--- the server itself was away, or refused writes, so that none could renew: then all get part of a lease to do so. Calls
 --- that were sent before the outage may come first after it, which is why the server decides. `lease` may be nil, if only
 --- a call that recovers is to begin with it.
 local function may_recover(fn, now, lease)

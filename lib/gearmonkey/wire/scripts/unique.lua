@@ -86,7 +86,12 @@ local function standing(entry, kind, span)
     if kind == 'unfinished' then return id, job_mark end
     return nil
   end
-  if job[1] ~= 'idle' or (string.find(job[3] or '', EXPIRES, 1, true) and expire(keys, id, time) == 0) then return nil end
+  if job[1] ~= 'idle' then return nil end
+  if string.find(job[3] or '', EXPIRES, 1, true) and expire(keys, id, time) == 0 then
+    -- Its id stays in its queue, from which a retry removes it.
+    call('HSET', jobs .. id, 'queued', '1')
+    return nil
+  end
   if kind ~= 'debounce' then return id, job_mark end
   if count(job[4]) > 0 or count(job[5]) > 0 then return nil end
   local due = pcall('ZSCORE', scheduled, id)
