@@ -48,6 +48,7 @@ describe('keysOf', () => {
       leases: `lease:${fn}`,
       wake: `wake:${fn}`,
       leader: `leader:${fn}`,
+      recovery: `recovery:${fn}`,
       plain: `plain:${fn}`,
       progress: `progress:${fn}`,
       cancel: `cancel:${fn}`,

@@ -45,7 +45,8 @@ describe('Delays of less than a second', () => {
     ['a retry of a strict key', retry, { order: 'strict' }],
   ])('are kept by the worker that puts off the job: %s', async (_, again, limit) => {
     const measured = await gaps(again, limit);
-    expect(Math.min(...measured)).toBeGreaterThanOrEqual(DELAY_MS);
+    // The server counts whole milliseconds.
+    expect(Math.min(...measured)).toBeGreaterThan(DELAY_MS - 1);
     expect(Math.min(...measured)).toBeLessThan(LOOK_MS / 2);
   });
 });

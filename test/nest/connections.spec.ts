@@ -44,7 +44,7 @@ describe("durability: 'wait'", () => {
 
   it('refuses a job that no replica has', async () => {
     const { url: connection } = used;
-    const options = { connection, durability: 'wait', enqueueTimeout: 50 } as const;
+    const options = { connection, durability: 'wait', enqueueTimeout: 1000 } as const;
     const app = await apps.start({ imports: [GearMonkeyModule.forRoot(options)] });
     await expect(app.get(GearMonkeyClient).run(used.fn(), null)).rejects.toMatchObject({
       code: 'NOT_DURABLE',
