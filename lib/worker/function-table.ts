@@ -18,10 +18,13 @@ export class FunctionTable {
   readonly free = new SlotTable();
   private readonly functions = new Map<string, FunctionSlots>();
 
+  /** @param onFree called when a function has a free slot again, also after a batch whose jobs had all ended before it */
   constructor(
     bindings: readonly HandlerBinding[],
     private readonly claimsAhead: boolean,
+    onFree: () => void = () => undefined,
   ) {
+    this.free.onFree(onFree);
     for (const binding of bindings) this.add(binding);
   }
 

@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types';
 import { isObservable, type Observable, type Unsubscribable } from 'rxjs';
 import { ProgressUpdate } from '../job/job.js';
 import { OutputChunk } from '../job/streams.js';
@@ -10,7 +11,7 @@ type AnyGenerator = AsyncGenerator<unknown> | Generator<unknown>;
  * `job.chunk`.
  */
 export function settleResult(result: unknown, job: RunningJob): unknown {
-  if (isThenable(result)) return Promise.resolve(result).then((value) => settleResult(value, job));
+  if (isPromise(result)) return result.then((value) => settleResult(value, job));
   if (isObservable(result)) return settleObservable(result, job);
   if (isGenerator(result)) return settleGenerator(result, job);
   return result;
@@ -83,10 +84,6 @@ function release(subscription: Unsubscribable | undefined): void {
   } catch {
     return;
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
 /** Only generators report progress: arrays, maps and streams can be iterated too, but they are outputs. */

@@ -57,9 +57,7 @@ export class JobWorker {
     bindings: readonly HandlerBinding[],
     private readonly options: WorkerOptions,
   ) {
-    this.functions = new FunctionTable(bindings, source.claimsAhead ?? false);
-    // Also when no run's end says so, as after a batch whose jobs had all ended before it.
-    this.functions.free.onFree(() => this.wakeUp());
+    this.functions = new FunctionTable(bindings, source.claimsAhead ?? false, () => this.wakeUp());
     this.running = new RunningExecutions(source);
     this.log = inLines(options.log);
     this.jobLog = new JobLog(this.log, options.logStacks);

@@ -34,11 +34,11 @@ export class Claimer implements NotifierListener {
   private readonly states: FunctionStates;
   private readonly notifier: Notifier;
   private readonly plainJobs: PlainJobs;
-  private readonly delays: ShortDelays;
+  private readonly delays = new ShortDelays((fn) => this.returned(this.notifier.look(fn)));
   /** One object instead of several fields with functions, which would live until a full garbage collection. */
   private waiting: { answer(claims: readonly Claim[]): void } | undefined;
   private slots: FreeSlots | undefined;
-  private readonly spare = new SpareClaims((claims) => this.returnUnused(claims));
+  private readonly spare = new SpareClaims((claims) => this.returned(this.giveBack(claims)));
 
   constructor(private readonly parts: ClaimerParts) {
     const { connections, worker, keep, flows } = parts;
@@ -47,7 +47,6 @@ export class Claimer implements NotifierListener {
     const notified = { commands: connections.commands, worker, keysOf, keep, flows, states, listener: this };
     this.notifier = openNotifier(notified, connections.blocking);
     this.plainJobs = new PlainJobs(connections, keysOf, (fn) => this.notifier.look(fn));
-    this.delays = new ShortDelays((fn) => this.returned(this.notifier.look(fn)));
   }
 
   /** Whether a connection that waits for work is down. */
@@ -150,8 +149,7 @@ export class Claimer implements NotifierListener {
   /** Releases claims whose reply never came: otherwise they would wait until their leases end. */
   async recall(fn: string): Promise<void> {
     const noted = await this.callsOf(fn).trips.lastBehind();
-    const lost = noted.filter((claim) => !this.parts.held.holds(claim));
-    if (lost.length > 0) await this.giveBack(lost);
+    await this.giveBack(noted.filter((claim) => !this.parts.held.holds(claim)));
   }
 
   /** Renews the leases until the server has taken the outcomes. */
@@ -226,11 +224,7 @@ export class Claimer implements NotifierListener {
     held.add(claims);
     if (this.waiting) this.answer(claims);
     else if (this.hasSlots(fn)) this.spare.keep(claims);
-    else this.returnUnused(claims);
-  }
-
-  private returnUnused(claims: readonly Claim[]): void {
-    this.returned(this.giveBack(claims));
+    else this.returned(this.giveBack(claims));
   }
 
   private returned(settled: Promise<unknown>): void {
