@@ -7,7 +7,8 @@ import { answerTo } from './api.filter.js';
 import { audit } from './audit.js';
 import { countOf } from './bulk-count.js';
 import { BulkRuns, type BulkWork } from './bulk-runs.js';
-import { cancelWork, mendWork } from './bulk-work.js';
+import { cancelWork, mendWork, type MayCancel } from './bulk-work.js';
+import { concernedBy, isUnlimited } from './concerned.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
 import { inputOf } from './request-input.js';
@@ -74,7 +75,13 @@ export class DashboardActions {
     if (!client) return actOnSystem(tables, fn, request);
     const act: Act = { ...deed, client };
     if (request.which) return this.many(act, request.which);
-    if (request.dry) return { ok: true, count: 1 };
+    const functions = await concernedBy(this.access, act);
+    const reply: ActReply = request.dry ? { ok: true, count: 1 } : await this.one(act);
+    return functions.length > 0 ? { ...reply, functions } : reply;
+  }
+
+  private async one(act: Act): Promise<ActReply> {
+    const { request } = act;
     switch (request.action) {
       case 'run':
         return run(act);
@@ -97,9 +104,21 @@ export class DashboardActions {
     }
   }
 
+  /** Whether nothing waits for a job in functions that the user may not change. */
+  private async mayCancel(act: Act, id: string): Promise<boolean> {
+    if (isUnlimited(act.user)) return true;
+    try {
+      await concernedBy(this.access, { ...act, request: { action: 'cancel', id } });
+      return true;
+    } catch (error) {
+      if (error instanceof ApiFailure && error.status === 403) return false;
+      throw error;
+    }
+  }
+
   private async many(act: Act, which: Which): Promise<ActReply> {
     const { i, fn, client, user, request } = act;
-    const [state, work] = workOf(act, which);
+    const [state, work] = workOf(act, which, (id) => this.mayCancel(act, id));
     const count = await countOf(act, which, state);
     if (request.dry) return { ok: true, ...count };
     const bulk = this.bulks.start({
@@ -110,14 +129,14 @@ export class DashboardActions {
   }
 }
 
-function workOf(act: Act, which: Which): [ListedState, BulkWork] {
+function workOf(act: Act, which: Which, mayCancel: MayCancel): [ListedState, BulkWork] {
   const { action } = act.request;
   const state = LISTED_STATES.find((known) => known === which.state);
   if ((action === 'retry' || action === 'discard') && (state === 'failed' || state === 'cancelled'))
     return [state, mendWork(act, action, endedOf(state, which))];
   const isPart = [which.group, which.tag, which.before].some((one) => one !== undefined);
   if (action === 'cancel' && state && CANCELLABLE.includes(state) && !isPart)
-    return [state, cancelWork(act, state)];
+    return [state, cancelWork(act, state, mayCancel)];
   throw ApiFailure.invalid('which', `jobs that ${action} can be done to`);
 }
 

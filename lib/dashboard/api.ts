@@ -180,6 +180,11 @@ export interface ActReply {
   readonly id?: string;
   /** Of the bulk run that has begun. */
   readonly bulk?: string;
+  /**
+   * All functions that it concerns, if there are more than the one that was named: those that share a limit, and those whose
+   * jobs wait for the one that is cancelled. Also with `dry`. The user may do it to all of them.
+   */
+  readonly functions?: readonly string[];
   /** False if there was nothing to do, such as for a job that has ended meanwhile. */
   readonly changed?: boolean;
 }

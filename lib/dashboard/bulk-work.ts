@@ -1,6 +1,7 @@
 import type { BulkRun, EndedJobs } from '../job/failed-jobs.js';
 import { JobBegunError, JobNotFoundError, NotCancellableError } from '../job/errors.js';
 import type { ListedState } from '../job/job-views.js';
+import { ApiFailure } from './dashboard-errors.js';
 import type { BulkWork } from './bulk-runs.js';
 import type { ViewedFunction } from './viewed-instance.js';
 
@@ -26,17 +27,33 @@ export function mendWork(
   };
 }
 
-/** Cancels jobs page by page, until a whole round finds none that was created before it began. */
-export function cancelWork({ client, fn }: ViewedFunction, state: ListedState): BulkWork {
+/** Whether a job may be cancelled: others may wait for it. */
+export type MayCancel = (id: string) => Promise<boolean>;
+
+/**
+ * Cancels jobs page by page, until a whole round finds none that was created before it began. Those that may not be cancelled
+ * are left. Then it ends with an ApiFailure.
+ */
+export function cancelWork(
+  { client, fn }: ViewedFunction,
+  state: ListedState,
+  mayCancel: MayCancel,
+): BulkWork {
   return async (report, isCancelled) => {
     const begun = Date.now();
+    const left = new Set<string>();
+    const cancel = async (id: string) => {
+      if (await mayCancel(id)) return cancelled(client.cancel(fn, id));
+      left.add(id);
+      return false;
+    };
     let done = 0;
     for (let moved = 1; moved > 0 && !isCancelled();) {
       moved = 0;
       for (let page: string | undefined = ''; page !== undefined && !isCancelled();) {
         const found = await client.list(fn, { state, order: 'oldest', size: STEP, page });
         const old = found.jobs.filter(({ times }) => (times.created?.getTime() ?? 0) <= begun);
-        const step = await Promise.all(old.map(({ id }) => cancelled(client.cancel(fn, id))));
+        const step = await Promise.all(old.map(({ id }) => cancel(id)));
         const count = step.filter(Boolean).length;
         done += count;
         // A running handler takes a while to stop: it is cancelled, but still listed.
@@ -45,6 +62,8 @@ export function cancelWork({ client, fn }: ViewedFunction, state: ListedState): 
         page = found.next;
       }
     }
+    if (left.size > 0)
+      throw ApiFailure.notAllowed(`cancel ${left.size} of them: jobs of other functions wait for these`);
     return done;
   };
 }

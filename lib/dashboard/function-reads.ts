@@ -76,8 +76,15 @@ export class FunctionReads {
   }
 
   async limits(user: DashboardUser, query: Query) {
-    const { client, fn } = this.access.viewed(user, query['i'], query['fn']);
-    return client.limits(fn);
+    const { client, fn, i } = this.access.viewed(user, query['i'], query['fn']);
+    const limits = await client.limits(fn);
+    if (user.view === true) return limits;
+    const sharing = await client.sharing(fn);
+    if (sharing.every((one) => this.access.mayView(user, one, i))) return limits;
+    // Keys that only jobs of other functions have are theirs to see.
+    const { jobs } = await client.list(fn, { state: 'running', size: MOST_RUNNING });
+    const running = new Set(jobs.map(({ key }) => key));
+    return limits.filter(({ key, waiting }) => waiting > 0 || running.has(key));
   }
 
   async schedules(user: DashboardUser, query: Query) {

@@ -10,7 +10,9 @@ import {
   type LaterJob,
   type NewFlow,
   type NewFlowJob,
+  type WaitingFunctions,
 } from '../gearmonkey/client/flow-store.js';
+import { keyOf } from './flow-members.js';
 import type { MemoryFlows } from './memory-flows.js';
 import type { MemoryServer } from './memory-server.js';
 
@@ -36,6 +38,15 @@ export class MemoryFlowStore implements FlowStore {
 
   async cancel(_fn: string, name: string): Promise<number> {
     return this.flows.cancel(name, this.clock.now());
+  }
+
+  async waiting(fn: string, id: string): Promise<WaitingFunctions> {
+    const jobs = new Map([[keyOf({ fn, id }), { fn, id }]]);
+    // Those that are added meanwhile are looked at, too.
+    for (const job of jobs.values())
+      for (const child of this.flows.member(job)?.children ?? []) jobs.set(keyOf(child), child);
+    const functions = [...jobs.values()].slice(1).map((job) => job.fn);
+    return { functions: [...new Set(functions)], isWhole: true };
   }
 
   async members(_fn: string, name: string, from: number, most: number): Promise<FlowMember[]> {

@@ -13,7 +13,7 @@ import { waitingJobs } from './waiting-keys.js';
 export class MemoryLimits extends LimitedJobs implements LimitUser {
   private rules: LimitRules | undefined;
   private readonly own = new LimitCounts();
-  private counts = this.own;
+  counts = this.own;
   private readonly turns = new Turns();
   private hasRoom = false;
 

@@ -35,6 +35,11 @@ export class MemoryViews implements ViewStore {
     return functions.map((fn) => overviewOf(fn, this.server.function(fn), this.clock.now()));
   }
 
+  async sharing(fn: string): Promise<string[]> {
+    const { limits } = this.server.function(fn);
+    return this.server.names().filter((one) => this.server.function(one).limits.counts === limits.counts);
+  }
+
   /** They live as long as this process, and have no names. */
   async workers(fn: string): Promise<PresentWorker[]> {
     const { workers } = this.server.function(fn);

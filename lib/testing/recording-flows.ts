@@ -46,6 +46,8 @@ export class RecordingFlows implements FlowStore {
     });
   }
 
+  waiting: FlowStore['waiting'] = (...read) => this.flows.waiting(...read);
+
   members: FlowStore['members'] = (...read) => this.flows.members(...read);
 
   /** Its times count from when it may run, which is now at the earliest. */

@@ -46,6 +46,13 @@ export interface FlowMember extends FlowEntry {
   readonly parents: readonly FlowEntry[];
 }
 
+/** Functions of jobs that wait for a job. */
+export interface WaitingFunctions {
+  readonly functions: readonly string[];
+  /** False if more jobs wait than were looked at. */
+  readonly isWhole: boolean;
+}
+
 /** The server's part of flows. A flow belongs to the function of its root. */
 export interface FlowStore {
   /**
@@ -60,6 +67,8 @@ export interface FlowStore {
   progress(fn: string, name: string, wanted?: () => boolean): Promise<FlowProgress | undefined>;
   /** Ends all jobs of the flow that don't run. Returns how many. */
   cancel(fn: string, name: string): Promise<number>;
+  /** The functions of jobs that wait for this one, or for one of these, and so on. */
+  waiting(fn: string, id: string): Promise<WaitingFunctions>;
   /** Some jobs of the flow, from its job `from` on. */
   members(fn: string, name: string, from: number, most: number): Promise<readonly FlowMember[]>;
 }

@@ -157,6 +157,11 @@ export abstract class FunctionClient {
     return this.#limits.read(ref, options);
   }
 
+  /** The functions whose jobs the function's limit counts, itself included. @internal */
+  async sharing(ref: FunctionRef): Promise<string[]> {
+    return this.#limits.sharing(ref);
+  }
+
   /**
    * Replaces the numbers of the function's limit in all processes until `resetLimit`; for a shared limit, those of all its
    * functions. It applies from the next start of a job; jobs that run go on.

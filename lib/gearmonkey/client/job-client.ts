@@ -4,7 +4,7 @@ import type { FlowProgress } from '../../job/flows.js';
 import type { Job, JobProgress } from '../../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import type { StreamKind, StreamPage } from '../../job/streams.js';
-import type { FlowMember } from './flow-store.js';
+import type { FlowMember, WaitingFunctions } from './flow-store.js';
 import { FunctionClient, type FunctionClientParts } from './function-client.js';
 import type { JobAccess } from './job-access.js';
 import { observeAllProgress } from './observables.js';
@@ -116,6 +116,14 @@ export abstract class JobClient extends FunctionClient {
   /** How far a flow of this function is; undefined if it is no longer kept. @internal */
   async flowProgress(fn: string, name: string): Promise<FlowProgress | undefined> {
     return this.#parts.store.flows.progress(fn, name);
+  }
+
+  /** The functions of jobs that wait for this one. @internal */
+  async waiting(fn: string, id: string): Promise<WaitingFunctions> {
+    const name = this.#parts.functions.nameOf(fn);
+    return /^\d{1,15}$/.test(id)
+      ? this.#parts.store.flows.waiting(name, id)
+      : { functions: [], isWhole: true };
   }
 
   /** Some jobs of a flow of this function, from its job `from` on. @internal */

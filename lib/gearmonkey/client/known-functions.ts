@@ -82,6 +82,11 @@ export class KnownFunctions {
     return name;
   }
 
+  /** Of definitions, and of handlers with a limit. */
+  names(): string[] {
+    return [...new Set([...this.definitions.keys(), ...this.handlerLimits.keys()])];
+  }
+
   /** Whether `nameOf` accepts this name. */
   knows(name: string): boolean {
     return !this.restricted || this.definitions.has(name);

@@ -24,7 +24,7 @@ const MAX_SIZE = 1000;
 /** Reads and changes the limits of functions. */
 export class LimitAccess {
   constructor(
-    private readonly store: Pick<JobStore, 'limits' | 'setLimit'>,
+    private readonly store: Pick<JobStore, 'limits' | 'setLimit' | 'views'>,
     private readonly functions: KnownFunctions,
   ) {}
 
@@ -35,6 +35,11 @@ export class LimitAccess {
       throw new InvalidOptionError('key', key, `a key of at most ${MAX_LIMIT_KEY_BYTES} bytes`);
     checkWhole('size', size, 1, MAX_SIZE);
     return this.store.limits(this.functions.nameOf(ref), defined({ key, size }));
+  }
+
+  /** The functions whose jobs the function's limit counts, itself included. */
+  async sharing(ref: FunctionRef): Promise<string[]> {
+    return (await this.store.views.sharing(this.functions.nameOf(ref), this.functions.names())).toSorted();
   }
 
   async set(ref: FunctionRef, given: LimitNumbers): Promise<void> {

@@ -22,6 +22,7 @@ import {
 import { flowKey, newMark } from '../wire/protocol.js';
 import { nameFromWire, wireName } from '../wire/wire-names.js';
 import type { EnqueuedKey } from './enqueued-key.js';
+import { noneOfAnotherType, waitingFor } from './flow-waiting.js';
 import { entryOf, FlowBuilding, unknownParent, type RedisFlowsOptions } from './flow-building.js';
 import {
   MAX_SHOWN_PARENTS,
@@ -31,6 +32,7 @@ import {
   type LaterJob,
   type NewFlow,
   type NewFlowJob,
+  type WaitingFunctions,
 } from './flow-store.js';
 
 /** Most jobs that are removed at a time. */
@@ -121,6 +123,14 @@ export class RedisFlows implements FlowStore {
     return cancelled;
   }
 
+  waiting(fn: string, id: string): Promise<WaitingFunctions> {
+    const named = this.naming();
+    const first = { id, mark: '', fn: wireName(this.options.keysOf, fn) };
+    const ask = <T>(question: (redis: Redis | Cluster) => Promise<T>) =>
+      this.ask(fn, 'Reading who waits for a job', question);
+    return waitingFor(first, ask, (entry) => named(entry).fn);
+  }
+
   async members(fn: string, name: string, from: number, most: number): Promise<FlowMember[]> {
     const list = `${flowKey(this.options.keysOf(fn).jobs, name)}:jobs`;
     const entries = await this.ask(fn, 'Reading a flow', (redis) =>
@@ -152,8 +162,8 @@ export class RedisFlows implements FlowStore {
     const key = `job:${entry.fn}:${entry.id}`;
     const read = async (redis: Redis | Cluster) => {
       const [fields, parents] = await Promise.all([
-        redis.hmget(key, 'status', 'after', 'mark').catch(none),
-        redis.lrange(`${key}:parents`, 0, MAX_SHOWN_PARENTS - 1).catch(none),
+        redis.hmget(key, 'status', 'after', 'mark').catch(noneOfAnotherType),
+        redis.lrange(`${key}:parents`, 0, MAX_SHOWN_PARENTS - 1).catch(noneOfAnotherType),
       ]);
       const [status, after, mark] = fields;
       const isAnother = entry.mark !== '' && (mark ?? '0') !== entry.mark;
@@ -216,10 +226,4 @@ export class RedisFlows implements FlowStore {
   private ask<T>(fn: string, verb: string, question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
     return this.options.questions.ask(fn, verb, question, { forFlows: true });
   }
-}
-
-/** Of a key that another program has given another type, nothing is shown. */
-function none(error: unknown): (string | null)[] {
-  if (String(error).includes('WRONGTYPE')) return [];
-  throw error;
 }

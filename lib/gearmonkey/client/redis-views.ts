@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../flow/chunks.js';
 import { defined } from '../../job/defined.js';
+import { messageOf } from '../../job/errors.js';
 import type { FunctionOverview, ListedState } from '../../job/job-views.js';
 import type { FunctionIndex } from '../wire/function-index.js';
+import { sharedLimitIn } from '../wire/limit-rules.js';
 import { LISTED_MS, type KeysOf } from '../wire/protocol.js';
 import { findJobs, listJobs, mend, overview, type ListKind } from '../wire/view-scripts.js';
 import type { EndedJob, MendVerb } from './job-store.js';
@@ -88,6 +90,25 @@ export class RedisViews implements ViewStore {
     return this.options.ask(fn, 'Finding jobs', read, { forViewers: true });
   }
 
+  async sharing(fn: string, known: readonly string[]): Promise<string[]> {
+    const read = async (redis: Redis | Cluster) => {
+      const limitOf = async (one: string) =>
+        sharedLimitIn((await redis.hmget(this.options.keysOf(one).control, 'limit'))[0]);
+      const shared = await limitOf(fn);
+      if (shared === undefined) return [fn];
+      const found = [fn];
+      const others = new Set([...known, ...(await this.options.index.read(redis, -1))]);
+      others.delete(fn);
+      for (const some of chunksOf([...others], AT_ONCE)) {
+        // Of functions to which this program has no rights nothing can be told.
+        const limits = await Promise.all(some.map((one) => limitOf(one).catch(refusedAsNone)));
+        found.push(...some.filter((_, index) => limits[index] === shared));
+      }
+      return found;
+    };
+    return this.options.ask(fn, 'Reading who shares the limit', read, { forViewers: true });
+  }
+
   async workers(fn: string): Promise<PresentWorker[]> {
     const { workers } = this.options.keysOf(fn);
     const read = (redis: Redis | Cluster) =>
@@ -115,6 +136,11 @@ export class RedisViews implements ViewStore {
     const read = (redis: Redis | Cluster) => overview.run(redis, keys, this.options.now(), LISTED_MS);
     return toOverview(fn, await this.options.ask(fn, 'An overview', read, { forViewers: true }));
   }
+}
+
+function refusedAsNone(error: unknown): undefined {
+  if (messageOf(error).startsWith('NOPERM')) return undefined;
+  throw error;
 }
 
 /** The texts are in the order of the script. */

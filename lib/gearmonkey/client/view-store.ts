@@ -55,6 +55,12 @@ export interface ViewStore {
   /** Each job has its state as the field `state`. `total` may count jobs that are gone. */
   find(fn: string, query: FindQuery): Promise<ViewedJobs>;
 
+  /**
+   * The functions whose jobs the limit of this one counts, itself included: more than one for a shared limit. Those of `known`
+   * are looked at beside the functions that the server knows.
+   */
+  sharing(fn: string, known: readonly string[]): Promise<string[]>;
+
   /** Workers of this package that have announced themselves, at most 1,000. */
   workers(fn: string): Promise<PresentWorker[]>;
 }

@@ -37,8 +37,9 @@ export class FunctionIndex {
     });
   }
 
-  async read(redis: Redis | Cluster): Promise<string[]> {
-    const names = await redis.zrevrange(this.key, 0, MOST - 1);
+  /** @param most -1 for all of them */
+  async read(redis: Redis | Cluster, most = MOST): Promise<string[]> {
+    const names = await redis.zrevrange(this.key, 0, most < 0 ? most : most - 1);
     return names.flatMap((name) => nameFromWire(this.keysOf, name, this.prefix) ?? []).sort();
   }
 

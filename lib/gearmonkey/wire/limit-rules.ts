@@ -33,6 +33,11 @@ export function rulesText(
   return [`:::${order}:${shared}`, numbersText(numbers)];
 }
 
+/** The name of the shared limit in rules as they are stored; undefined if there is none. */
+export function sharedLimitIn(rules: string | null | undefined): string | undefined {
+  return /^\d*:\d*:\d*:[a-z]+:(.+)$/is.exec(rules ?? '')?.[1];
+}
+
 /** A key's state as users see it. */
 export function toLimitState({ key, waiting, running, until, holder }: StoredLimit): LimitState {
   return defined({
