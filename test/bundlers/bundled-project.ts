@@ -27,31 +27,39 @@ const INSTALLED = [
   'webpack',
 ];
 
+/** A link would lead it to packages that it takes when it finds them, such as @nestjs/swagger. */
+const TERMINUS = { name: '@nestjs/terminus', needs: ['boxen', 'check-disk-space'] };
+
 /** A project with the app as `nest build` leaves it, and with this package as npm installs it. */
 export class BundledProject {
   private constructor(
     private readonly folder: string,
     private readonly away: string,
+    private readonly optional: readonly string[],
   ) {}
 
-  /** @param source the app, among the files beside this one */
-  static async make(source = 'app.ts'): Promise<BundledProject> {
+  /**
+   * @param source the app, among the files beside this one
+   * @param optional packages that it has installed too
+   */
+  static async make(source = 'app.ts', optional: readonly string[] = []): Promise<BundledProject> {
     const [folder = '', away = ''] = await Promise.all([temporaryFolder('project'), temporaryFolder('away')]);
     const modules = join(folder, 'node_modules');
     const own = join(modules, 'nestjs-gearmonkey');
     // A copy: a link would lead to the repository, which has the optional packages.
     await cp(join(ROOT, 'dist'), join(own, 'dist'), { recursive: true });
     await cp(join(ROOT, 'package.json'), join(own, 'package.json'));
-    for (const name of INSTALLED) await linked(name, modules);
+    for (const name of [...INSTALLED, ...optional]) await linked(name, modules);
+    if (optional.includes(TERMINUS.name)) await terminusAlone(modules);
     await mkdir(join(folder, 'dist'));
     await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
     await writeFile(join(folder, 'dist/main.js'), await compiled(source));
-    return new BundledProject(folder, away);
+    return new BundledProject(folder, away, optional);
   }
 
   /** Bundles as the document says under this heading. @returns the folder with what was made, and nothing else near it */
   async bundle(heading: string): Promise<string> {
-    const { language, code } = await documented(heading);
+    const { language, code } = await this.documented(heading);
     if (language === 'sh') await this.run('sh', '-eu', '-c', code.replace(/^npx /gm, ''));
     else {
       await writeFile(join(this.folder, `${heading}.config.mjs`), code);
@@ -72,6 +80,20 @@ export class BundledProject {
     await Promise.all([this.folder, this.away].map((each) => rm(each, { recursive: true, force: true })));
   }
 
+  /** The first block of code under a heading, without the names of packages that the app uses, as the document says. */
+  private async documented(heading: string): Promise<{ language: string; code: string }> {
+    const text = await readFile(DOCUMENT, 'utf8');
+    const section = text.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? '';
+    const { 1: language = '', 2: code = '' } = /^```(\w+)\n(.*?)^```$/ms.exec(section) ?? [];
+    if (code === '') throw new Error(`${DOCUMENT} has no block of code under "${heading}".`);
+    const lists = this.optional.reduce(
+      (left, name) =>
+        left.replaceAll(` --external:${name}`, '').replaceAll(`|${name.replace('@nestjs/', '')})`, ')'),
+      code,
+    );
+    return { language, code: lists };
+  }
+
   private async run(command: string, ...args: string[]): Promise<void> {
     const path = [join(ROOT, 'node_modules/.bin'), process.env['PATH']].join(delimiter);
     const env = { ...process.env, PATH: path, NODE_OPTIONS: '' };
@@ -88,6 +110,15 @@ async function linked(name: string, modules: string): Promise<void> {
   await symlink(join(ROOT, 'node_modules', name), join(modules, name));
 }
 
+async function terminusAlone(modules: string): Promise<void> {
+  await rm(join(modules, TERMINUS.name));
+  await cp(join(ROOT, 'node_modules', TERMINUS.name), join(modules, TERMINUS.name), {
+    recursive: true,
+    dereference: true,
+  });
+  for (const name of TERMINUS.needs) await linked(name, modules);
+}
+
 async function compiled(path: string): Promise<string> {
   const source = await readFile(join(ROOT, 'test/bundlers', path), 'utf8');
   const compilerOptions: ts.CompilerOptions = {
@@ -96,13 +127,4 @@ async function compiled(path: string): Promise<string> {
     experimentalDecorators: true,
   };
   return ts.transpileModule(source, { compilerOptions }).outputText;
-}
-
-/** The first block of code under a heading. */
-async function documented(heading: string): Promise<{ language: string; code: string }> {
-  const text = await readFile(DOCUMENT, 'utf8');
-  const section = text.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? '';
-  const { 1: language = '', 2: code = '' } = /^```(\w+)\n(.*?)^```$/ms.exec(section) ?? [];
-  if (code === '') throw new Error(`${DOCUMENT} has no block of code under "${heading}".`);
-  return { language, code };
 }

@@ -12,6 +12,15 @@ import { outlivesKills } from './outlives-kills.js';
 /** ncc alone takes more than ten seconds of computing. */
 const TIMEOUT_MS = 400_000;
 
+/** What the app with HTTP uses. */
+const OPTIONAL = [
+  '@nestjs/platform-express',
+  '@nestjs/terminus',
+  '@nestjs/testing',
+  '@opentelemetry/api',
+  'prom-client',
+];
+
 const FILES = {
   esbuild: 'app.mjs',
   'esbuild as CommonJS': 'app.cjs',
@@ -60,5 +69,32 @@ describe('an app in one file', () => {
         await project.remove();
       }
     },
+  );
+
+  it.each(['esbuild', 'esbuild as CommonJS', 'webpack', 'rspack'] as const)(
+    'made by %s serves the dashboard, metrics and health, and traces',
+    async (heading) => {
+      const project = await BundledProject.make('web-app.ts', OPTIONAL);
+      try {
+        const folder = await project.bundle(heading);
+        expect(await readdir(folder)).toHaveLength(1);
+        await project.removeSources();
+        const { stdout } = await runProgram(process.execPath, [join(folder, FILES[heading])], {
+          cwd: folder,
+        });
+        expect(JSON.parse(stdout)).toEqual({
+          called: 'Hello, Grace!',
+          script: [200, 'text/javascript; charset=utf-8', true],
+          functions: ['greet'],
+          metrics: 'gearmonkey_jobs_enqueued_total',
+          health: 'up',
+          spans: ['send greet', 'process greet'],
+          tested: 'Hello, Ada!',
+        });
+      } finally {
+        await project.remove();
+      }
+    },
+    TIMEOUT_MS,
   );
 });
