@@ -8,6 +8,7 @@ import { liveness, refusal } from './live.js';
 import { go, href, route, type View } from './route.js';
 import { can, instanceName, openSession, session, sessionError } from './session.js';
 import { theme, THEMES } from './theme.js';
+import { keepTitle } from './title.js';
 import { AskDialog } from './ui/ask-dialog.js';
 import { Notice } from './ui/notice.js';
 import { Reports } from './ui/report.js';
@@ -139,5 +140,6 @@ function Header() {
 }
 
 listenForKeys();
+keepTitle();
 const place = document.getElementById('app');
 if (place) render(<Page />, place);

@@ -14,7 +14,6 @@ export async function openSession(): Promise<void> {
     if ((opened.protocol as number) !== PROTOCOL)
       throw new ApiFailure(0, 'VERSION', 'The app has another version than this page. Reload the page.');
     session.value = opened;
-    document.title = opened.title;
   } catch (error) {
     sessionError.value = error instanceof ApiFailure ? error : new ApiFailure(0, 'ERROR', String(error));
   }

@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { act, ApiFailure, get, type ActReply, type Rights } from '../api.js';
 import { say } from '../actions.js';
-import { functions, heard, noteOverview, noteTrouble, waitingOf } from '../functions.js';
+import { functions, heard, useFunctions, waitingOf } from '../functions.js';
 import { count } from '../format.js';
-import { useLive } from '../live.js';
 import { useLoad } from '../load.js';
 import { href, route } from '../route.js';
 import { can, instanceName } from '../session.js';
@@ -17,7 +16,7 @@ import { StatisticsSection } from './statistics-section.js';
 export function FunctionPage() {
   const { fn = '' } = route.value.query;
   const i = instanceName.value;
-  useLive([{ overview: i, fns: [fn] }], { overview: noteOverview, trouble: noteTrouble });
+  useFunctions(i, [fn]);
   const rights = useLoad(JSON.stringify([i, fn]), (signal) => get<Rights>('rights', { i, fn }, signal));
   const one = functions.value.get(i)?.get(fn);
   const actions = rights.data?.actions ?? [];

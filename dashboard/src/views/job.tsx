@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { JobView } from '../api.js';
+import { get, type JobView } from '../api.js';
 import { count, many, span } from '../format.js';
 import { refusal, useLive } from '../live.js';
 import { href, route } from '../route.js';
@@ -23,7 +23,18 @@ export function JobPage() {
   const i = instanceName.value;
   const job = useSignal<JobView | null | undefined>(undefined);
   const trouble = useSignal<string | undefined>(undefined);
-  useEffect(() => void (job.value = undefined), [i, fn, id]);
+  useEffect(() => {
+    job.value = undefined;
+    trouble.value = undefined;
+    // Read at once: a stream that also tells of many functions takes its time.
+    const leaving = new AbortController();
+    get<JobView>('job', { i, fn, id }, leaving.signal).then(
+      (read) => (job.value ??= read),
+      // The stream tells what is wrong.
+      () => undefined,
+    );
+    return () => leaving.abort();
+  }, [i, fn, id]);
   useLive([{ job: id, i, fn }], {
     job: (event) => {
       if (event.i !== i || event.fn !== fn || event.id !== id) return;

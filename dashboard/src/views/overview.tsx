@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import type { FunctionView } from '../api.js';
-import { functions, heard, noteOverview, noteTrouble, troubles, waitingOf } from '../functions.js';
+import { functions, heard, troubles, useFunctions, waitingOf } from '../functions.js';
 import { count, many, short, span } from '../format.js';
 import { now } from '../clock.js';
-import { refusal, useLive } from '../live.js';
+import { refusal } from '../live.js';
 import { href } from '../route.js';
 import { can, instanceName } from '../session.js';
 import { Notice } from '../ui/notice.js';
@@ -27,19 +27,19 @@ const NAMES = Object.keys(COLUMNS) as Column[];
 /** All functions of an instance. */
 export function Overview() {
   const i = instanceName.value;
-  useLive([{ overview: i }], { overview: noteOverview, trouble: noteTrouble });
+  useFunctions(i);
   const all = [...(functions.value.get(i)?.values() ?? [])];
   const trouble = troubles.value.get(i);
+  const isThere = heard.value.has(i);
+  const isLoading = !isThere && trouble === undefined && refusal.value === undefined;
   return (
     <>
       <h1>Overview</h1>
       {trouble !== undefined && <Notice isError>{trouble}</Notice>}
-      {heard.value.has(i) ? (
-        <Functions all={all} />
-      ) : (
-        trouble === undefined && refusal.value === undefined && <p class="dim loading">Loading…</p>
-      )}
-      {can('statistics') && <StatisticsSection />}
+      {isThere && <Functions all={all} />}
+      {isLoading && <p class="dim loading">Loading…</p>}
+      {/* Not before what stands above it, which would push it down. */}
+      {can('statistics') && !isLoading && <StatisticsSection />}
     </>
   );
 }
