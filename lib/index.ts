@@ -161,8 +161,9 @@ export {
 export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabilities.js';
 export { BatchOutcome, BatchResultError, fail, later, ok, type BatchOptions } from './worker/batch.js';
 export type { BatchResult, HandlerOptions, HandlerResult, JobLimits, RunWith } from './worker/job-handler.js';
-export { JobCursor } from './worker/job-cursor.js';
-export { RunningJob, type CursorStart, type WaitOptions } from './worker/running-job.js';
+export { JobCursor, type CursorStart } from './worker/job-cursor.js';
+export { RunningJob } from './worker/running-job.js';
+export type { JobSignal, WaitOptions } from './worker/signal-wait.js';
 export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client/client.js';
 export type { LimitsOptions } from './gearmonkey/client/limit-access.js';
 export type { DrainJobsOptions, WaitingState } from './gearmonkey/client/drain.js';

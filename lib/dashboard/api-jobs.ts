@@ -80,8 +80,8 @@ export interface JobView extends ListedJobView {
   /** As the protocol names it: idle, busy, success or error. */
   readonly status: string;
   readonly snoozes: number;
-  /** The signal that it waits for, until `times.waitsUntil`. */
-  readonly waitsFor?: string;
+  /** The signals that it waits for, until `times.waitsUntil`: the first one of them wakes it. */
+  readonly waitsFor?: readonly string[];
   /** Whether it belongs to a flow: `api/flow` shows it, while that is kept. Absent if not. */
   readonly flow?: true;
   /** How often it lost its worker. */

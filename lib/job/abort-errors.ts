@@ -1,4 +1,5 @@
 import { GearMonkeyError } from './errors.js';
+import { signalWords } from './signals.js';
 
 /** Why a job's signal was aborted. */
 export abstract class JobAbortedError extends GearMonkeyError {}
@@ -56,8 +57,9 @@ export class JobWaitsError extends JobAbortedError {
   constructor(
     readonly fn: string,
     readonly id: string,
-    readonly signal: string,
+    /** The first one of these wakes it. */
+    readonly signals: readonly string[],
   ) {
-    super(`Job ${id} of "${fn}" waits for the signal "${signal}". Its handler must not catch this.`);
+    super(`Job ${id} of "${fn}" waits for ${signalWords(signals)}. Its handler must not catch this.`);
   }
 }

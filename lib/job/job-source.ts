@@ -56,13 +56,13 @@ export type Outcome = (
   | { readonly claim: Claim; readonly status: 'retry'; readonly error: JobErrorInfo; readonly delay: number }
   /**
    * The job runs again after `delay` milliseconds, and the attempt doesn't count. Only with the capability `snooze`. With
-   * `waitsFor` it runs as soon as it has that signal.
+   * `waitsFor` it runs as soon as it has one of these signals.
    */
   | {
       readonly claim: Claim;
       readonly status: 'snoozed';
       readonly delay: number;
-      readonly waitsFor?: string | undefined;
+      readonly waitsFor?: readonly string[] | undefined;
     }
   /** Its key is not to start jobs for `delay` milliseconds. The job goes back; the attempt doesn't count. Only with the capability `limits`. */
   | { readonly claim: Claim; readonly status: 'held'; readonly delay: number }

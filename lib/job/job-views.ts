@@ -94,8 +94,8 @@ export interface ListedJob {
   readonly fn: string;
   readonly state: ListedState;
   readonly attempts: number;
-  /** The signal that it waits for. */
-  readonly waitsFor?: string;
+  /** The signals that it waits for: the first one of them wakes it. */
+  readonly waitsFor?: readonly string[];
   readonly times: JobTimes;
   /** The id of the worker that runs it, or ran it last. On Redis only, once it has run for a quarter of a lease. */
   readonly worker?: string;

@@ -20,7 +20,7 @@ export interface JobTimes {
   readonly expires?: Date;
   readonly started?: Date;
   readonly finished?: Date;
-  /** When it goes on without the signal that it waits for. */
+  /** When it goes on without a signal that it waits for. */
   readonly waitsUntil?: Date;
 }
 
@@ -47,8 +47,8 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly attempts: number;
   /** How often its handler postponed it with a SnoozeError, or waited for a signal. */
   readonly snoozes: number;
-  /** The signal that it waits for, until the time in `times.waitsUntil`. */
-  readonly waitsFor?: string;
+  /** The signals that it waits for, until the time in `times.waitsUntil`: the first one of them wakes it. */
+  readonly waitsFor?: readonly string[];
   /** How many jobs it waits for that have not ended. */
   readonly waitsForJobs?: number;
   readonly times: JobTimes;

@@ -1,4 +1,5 @@
 import { GearMonkeyError } from './gearmonkey-error.js';
+import { signalWords } from './signals.js';
 
 /** Two steps of one run have the same name, so it could not be told which of them is done. */
 export class DuplicateStepError extends GearMonkeyError {
@@ -47,15 +48,17 @@ export class StepTooLargeError extends GearMonkeyError {
   }
 }
 
-/** The signal that a job waited for did not come in time. The job fails with it, unless its handler catches it. */
+/** None of the signals that a job waited for came in time. The job fails with it, unless its handler catches it. */
 export class SignalTimeoutError extends GearMonkeyError {
   readonly code = 'SIGNAL_TIMEOUT';
 
   constructor(
     readonly fn: string,
     readonly id: string,
-    readonly signal: string,
+    readonly signals: readonly string[],
   ) {
-    super(`Job ${id} of "${fn}" waited for the signal "${signal}", which did not come in time.`);
+    const none = signals.length === 1 ? 'which' : 'none of which';
+    const came = signals.length === 1 ? 'did not come' : 'came';
+    super(`Job ${id} of "${fn}" waited for ${signalWords(signals)}, ${none} ${came} in time.`);
   }
 }

@@ -11,7 +11,7 @@ import type { ClaimOptions, MemoryFunctionOptions } from './memory-function-opti
 import { WaitingJobs } from './waiting-jobs.js';
 import { MemoryControl } from './memory-control.js';
 import { FunctionSchedules } from './memory-schedule.js';
-import { waitOfSignal } from './memory-signals.js';
+import { waitOfSignals } from './memory-signals.js';
 import { MemoryUnique } from './memory-unique.js';
 import type { JobListener, Placement } from '../gearmonkey/client/job-store.js';
 import type { Cancellation } from '../gearmonkey/wire/scripts.js';
@@ -124,15 +124,15 @@ export class MemoryFunction {
     if (!this.leases.holds(id, token)) return this.jobs.hasSettled(id, token);
     this.jobs.note(id, error);
     this.lists.retry(id, now + delay);
-    return this.runLater(id, token, now + waitOfSignal(this, id, undefined, delay), now);
+    return this.runLater(id, token, now + waitOfSignals(this, id, [], delay), now);
   }
 
   /** Schedules a job again; this attempt doesn't count. */
-  snooze(id: string, token: number, delay: number, now: number, signal?: string): boolean {
+  snooze(id: string, token: number, delay: number, now: number, signals: readonly string[] = []): boolean {
     if (!this.leases.holds(id, token)) return this.jobs.hasSettled(id, token);
     const { jobs } = this;
     jobs.set(id, { attempts: jobs.number(id, 'attempts') - 1, snoozes: jobs.number(id, 'snoozes') + 1 });
-    return this.runLater(id, token, now + waitOfSignal(this, id, signal, delay), now);
+    return this.runLater(id, token, now + waitOfSignals(this, id, signals, delay), now);
   }
 
   /** Cancels a job. If it runs, its worker is notified, and its outcome will be refused. */

@@ -1,5 +1,5 @@
 import type { EndedJob, MendVerb } from '../gearmonkey/client/job-store.js';
-import { WAITS_FIELD, waitField } from '../job/signals.js';
+import { splitSignals, WAITS_FIELD, waitField } from '../job/signals.js';
 import type { MemoryFunction } from './memory-function.js';
 import { listOf } from './memory-queues.js';
 
@@ -51,7 +51,8 @@ function retry(of: MemoryFunction, id: string, now: number): void {
   waiting.remove(id, now);
   const options = jobs.text(id, 'options');
   if (options.includes('"expires"')) jobs.set(id, { options: withoutExpiry(options) });
-  jobs.clear(id, [...OF_THE_END, WAITS_FIELD, waitField(jobs.text(id, WAITS_FIELD))]);
+  const waited = splitSignals(jobs.text(id, WAITS_FIELD)).map(waitField);
+  jobs.clear(id, [...OF_THE_END, WAITS_FIELD, ...waited]);
   jobs.set(id, { status: 'idle', attempts: 0 });
   const key = jobs.bytes(id, 'key') && jobs.text(id, 'key');
   waiting.addAgain(id, listOf(jobs.text(id, 'queue')), key, now);

@@ -1,5 +1,12 @@
 import type { Payload } from '../job/codec.js';
-import { signalField, WAITS_FIELD, writeSignal, type Signalled } from '../job/signals.js';
+import {
+  joinSignals,
+  signalField,
+  splitSignals,
+  WAITS_FIELD,
+  writeSignal,
+  type Signalled,
+} from '../job/signals.js';
 import type { MemoryJobs } from './memory-jobs.js';
 import type { WaitingJobs } from './waiting-jobs.js';
 
@@ -16,20 +23,21 @@ export function signalJob(of: Waiting, id: string, name: string, data: Payload, 
   if (jobs.isFinal(id)) return 'finished';
   if (jobs.bytes(id, signalField(name))) return 'known';
   jobs.set(id, { [signalField(name)]: writeSignal(now, data) });
-  if (jobs.text(id, 'status') !== 'idle' || jobs.text(id, WAITS_FIELD) !== name) return 'signalled';
+  if (jobs.text(id, 'status') !== 'idle' || !splitSignals(jobs.text(id, WAITS_FIELD)).includes(name))
+    return 'signalled';
   waiting.runLater(id, now, now);
   of.wake();
   return 'signalled';
 }
 
-/** When a job that waits for a signal runs at the latest: now if it has that already. */
-export function waitOfSignal(
+/** When a job that waits for signals runs at the latest: now if it has one of them already. */
+export function waitOfSignals(
   { jobs }: Pick<Waiting, 'jobs'>,
   id: string,
-  name: string | undefined,
+  names: readonly string[],
   delay: number,
 ): number {
-  if (name === undefined) jobs.clear(id, [WAITS_FIELD]);
-  else jobs.set(id, { [WAITS_FIELD]: name });
-  return name !== undefined && jobs.bytes(id, signalField(name)) ? 0 : delay;
+  if (names.length === 0) jobs.clear(id, [WAITS_FIELD]);
+  else jobs.set(id, { [WAITS_FIELD]: joinSignals(names) });
+  return names.some((name) => jobs.bytes(id, signalField(name))) ? 0 : delay;
 }

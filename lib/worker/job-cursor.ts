@@ -1,8 +1,17 @@
+import type { Codec, CodecName } from '../job/codec.js';
 import { showAs } from '../job/show-as.js';
 import { clearTimeout, setTimeout } from 'node:timers';
 
 /** A value is written so often at most. */
 const WRITE_MS = 1000;
+
+/** How a cursor begins. */
+export interface CursorStart<Value> {
+  /** Its value in the first run. */
+  readonly start: Value;
+  /** How its value is written. @default the function's codec */
+  readonly codec?: CodecName | Codec;
+}
 
 export interface CursorOptions<Value> {
   readonly value: Value;

@@ -1,6 +1,7 @@
 import { defined } from '../job/defined.js';
 import { toErrorInfo, type JobErrorInfo } from '../job/errors.js';
 import type { Claim, Outcome } from '../job/job-source.js';
+import { signalWords } from '../job/signals.js';
 import { spanText } from '../job/span-text.js';
 import { stackLines } from './stack-lines.js';
 import type { LogFields, WorkerLog } from './worker-log.js';
@@ -66,9 +67,9 @@ export class JobLog {
     if (stack) this.log.debug(`${observer}: ${errorWords(error)}`, fields({ stack }));
   }
 
-  private snoozed(claim: Claim, delay: number, signal?: string): void {
-    const fields = { ...jobFields(claim), next: 'retry', delay: Math.round(delay), ...defined({ signal }) };
-    const what = signal === undefined ? 'is snoozed (next in' : `waits for the signal "${signal}" (at most`;
+  private snoozed(claim: Claim, delay: number, signals?: readonly string[]): void {
+    const fields = { ...jobFields(claim), next: 'retry', delay: Math.round(delay), ...defined({ signals }) };
+    const what = signals === undefined ? 'is snoozed (next in' : `waits for ${signalWords(signals)} (at most`;
     this.log.debug(`${nameOf(claim)} ${what} ${spanText(delay)}).`, fields);
   }
 

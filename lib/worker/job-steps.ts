@@ -1,9 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { payloadBytes, read, write, type Codec, type Payload } from '../job/codec.js';
 import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import { showAs } from '../job/show-as.js';
 import type { Claim } from '../job/job-source.js';
-import { isSignalName, readSignal, readWait, signalField, waitField, writeWait } from '../job/signals.js';
+import { waitField, writeWait } from '../job/signals.js';
 import {
   DuplicateStepError,
   SignalTimeoutError,
@@ -12,6 +11,8 @@ import {
 } from '../job/step-errors.js';
 import { JobCursor } from './job-cursor.js';
 import { has, readRecorded, type Recorded } from './recorded-steps.js';
+import { checkSignalNames, fieldsOfWait, readSignalWait, type JobSignal } from './signal-wait.js';
+import { UnderWay } from './under-way.js';
 import {
   cursorField,
   isStepName,
@@ -41,12 +42,9 @@ export interface JobStepsOptions {
   readonly onLost: () => void;
   /** Resolves when all that the job streams is written: behind the end of the claim it would be refused. */
   readonly flushStreams: () => Promise<void>;
-  /** Gives the job back until a signal comes, for that long at most: it throws. */
-  readonly park: (signal: string, delay: number) => never;
+  /** Gives the job back until one of the signals comes, for that long at most: it throws. */
+  readonly park: (signals: readonly string[], delay: number) => never;
 }
-
-/** The name of the step that the code runs in. */
-const STEP = new AsyncLocalStorage<string>();
 
 /** The steps of one run of a job. */
 export class JobSteps {
@@ -57,18 +55,17 @@ export class JobSteps {
   private readonly called: string[] = [];
   private recorded?: Promise<Recorded>;
   private readonly cursors: { flush(): Promise<void> }[] = [];
-  /** Steps that have begun and not ended. */
-  private readonly running = new Set<Promise<unknown>>();
+  private readonly underWay: UnderWay;
   /** Fields that are written with the next ones. */
   private readonly unwritten = new Map<string, Payload>();
 
-  constructor(private readonly options: JobStepsOptions) {}
+  constructor(private readonly options: JobStepsOptions) {
+    this.underWay = new UnderWay(options.claim.fn);
+  }
 
   /** The output of a step: the recorded one, or that of `run`, which is recorded. */
   run<Output>(name: string, run: () => Output | Promise<Output>): Promise<Output> {
-    const step = this.runOnce(name, run).finally(() => this.running.delete(step));
-    this.running.add(step);
-    return step;
+    return this.underWay.step(name, () => this.runOnce(name, run));
   }
 
   private async runOnce<Output>(name: string, run: () => Output | Promise<Output>): Promise<Output> {
@@ -80,8 +77,8 @@ export class JobSteps {
     if (this.options.isEnding()) await this.options.flushStreams();
     this.options.goOn();
     const started = this.options.now();
-    const output = this.encode(name, await STEP.run(name, async () => run()));
-    await this.record(recorded, stepField(name), writeStep(started, this.options.now(), output));
+    const output = this.encode(name, await UnderWay.inStep(name, async () => run()));
+    await this.record(recorded, [[stepField(name), writeStep(started, this.options.now(), output)]]);
     return this.decode(typeof output === 'string' ? Buffer.from(output) : output) as Output;
   }
 
@@ -98,7 +95,7 @@ export class JobSteps {
       value: known ? (this.decode(known, codec) as Value) : start,
       encode: (value) => {
         const output = this.encode(name, value, codec);
-        return () => this.record(recorded, cursorField(name), output);
+        return () => this.record(recorded, [[cursorField(name), output]]);
       },
       now: this.options.now,
       afterAdvance: async (flush) => {
@@ -110,35 +107,42 @@ export class JobSteps {
     return cursor;
   }
 
-  /** The data of a signal: of one that has come, or the job is given back until it comes. */
-  async waitFor<Data>(name: string, timeout: number): Promise<Data> {
-    if (!isSignalName(name))
-      throw new InvalidOptionError('name', name, `text of 1 to ${MAX_STEP_NAME} characters without a colon`);
-    const { claim, records, now, goOn, park } = this.options;
-    const step = STEP.getStore();
-    // It would wait for itself to end.
-    if (step !== undefined)
-      throw new ConfigurationError(
-        `The handler of "${claim.fn}" called job.waitFor in its step "${step}". Call it between steps.`,
-      );
-    const recorded = await this.next(name);
-    if (!recorded.waits.has(name)) this.mustBeNew(recorded, name);
-    const fields = await records?.read(claim, [signalField(name), waitField(name)]);
-    const { deadline, isOver } = readWait(fields?.get(waitField(name))) ?? {
-      deadline: now() + timeout,
-      isOver: false,
-    };
-    const data = readSignal(fields?.get(signalField(name)));
-    if (data && !isOver) return this.decode(data, this.options.codec, 'signal') as Data;
-    if (isOver || deadline <= now()) {
-      this.unwritten.set(waitField(name), writeWait({ deadline, isOver: true }));
-      throw new SignalTimeoutError(claim.fn, claim.id, name);
+  /** The first of these signals: one that has come, or the job is given back until one comes. */
+  async waitForAny(names: readonly string[], timeout: number): Promise<JobSignal> {
+    checkSignalNames(names);
+    this.underWay.wait(names);
+    try {
+      return await this.awaitAny(names, timeout);
+    } finally {
+      this.underWay.waited();
     }
-    await Promise.allSettled(this.running);
+  }
+
+  private async awaitAny(names: readonly string[], timeout: number): Promise<JobSignal> {
+    const { claim, records, now, goOn, park } = this.options;
+    const recorded = await this.next(...names);
+    for (const name of names) if (!recorded.waits.has(name)) this.mustBeNew(recorded, name);
+    const fields = await records?.read(claim, fieldsOfWait(names));
+    const { came, deadline, isOver } = readSignalWait(fields, names, now() + timeout);
+    this.underWay.check();
+    if (came) {
+      // What the handler does with it depends on no other one that comes later.
+      this.endWaits(names, came.name, deadline);
+      return { name: came.name, data: this.decode(came.data, this.options.codec, 'signal') };
+    }
+    if (isOver || deadline <= now()) {
+      this.endWaits(names, undefined, deadline);
+      throw new SignalTimeoutError(claim.fn, claim.id, names);
+    }
     await Promise.all([this.flush(), this.options.flushStreams()]);
     goOn();
-    await this.record(recorded, waitField(name), writeWait({ deadline, isOver: false }));
-    return park(name, Math.max(0, deadline - now()));
+    const wait = writeWait({ deadline, isOver: false });
+    await this.record(
+      recorded,
+      names.map((name) => [waitField(name), wait]),
+    );
+    this.underWay.check();
+    return park(names, Math.max(0, deadline - now()));
   }
 
   /** Writes the places of all cursors. */
@@ -152,17 +156,23 @@ export class JobSteps {
    * @throws what they throw · StepsChangedError if it left out a step that was recorded
    */
   async end(): Promise<void> {
-    await Promise.all(this.running);
+    await this.underWay.end();
     const recorded = await this.recorded;
     const left = recorded?.names.slice(this.called.length).find((name) => has(recorded, name));
     if (left !== undefined) this.changed(`"${left}" is gone`);
   }
 
-  /** Takes the next place in the order of the handler, and returns what is recorded. */
-  private async next(name: string): Promise<Recorded> {
-    const index = this.call(name);
+  /** Ends the wait for these, but for the one that has come. */
+  private endWaits(names: readonly string[], came: string | undefined, deadline: number): void {
+    const over = writeWait({ deadline, isOver: true });
+    for (const name of names) if (name !== came) this.unwritten.set(waitField(name), over);
+  }
+
+  /** Takes the next places in the order of the handler, and returns what is recorded. */
+  private async next(...names: string[]): Promise<Recorded> {
+    const places = names.map((name) => this.call(name));
     const recorded = await (this.recorded ??= readRecorded(this.options));
-    this.checkOrder(recorded, index);
+    for (const place of places) this.checkOrder(recorded, place);
     return recorded;
   }
 
@@ -204,10 +214,13 @@ export class JobSteps {
     throw new StepsChangedError(fn, id, found);
   }
 
-  private async record(recorded: Recorded, field: string, value: Payload): Promise<void> {
+  private async record(
+    recorded: Recorded,
+    written: readonly (readonly [field: string, value: Payload])[],
+  ): Promise<void> {
     const { claim, records, version, onLost } = this.options;
     const list = writeStepList({ version, names: this.called });
-    const fields = new Map<string, Payload>([[STEPS_FIELD, list], ...this.unwritten, [field, value]]);
+    const fields = new Map<string, Payload>([[STEPS_FIELD, list], ...this.unwritten, ...written]);
     this.unwritten.clear();
     const removed = recorded.outdated;
     recorded.outdated = [];

@@ -1,36 +1,19 @@
-import { codecOf, type Codec, type CodecName } from '../job/codec.js';
-import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../job/duration.js';
+import { codecOf } from '../job/codec.js';
+import type { Duration } from '../job/duration.js';
 import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import { LeaseLostError, type JobAbortedError } from '../job/abort-errors.js';
 import { NO_HEADERS, type JobHeaders } from '../job/headers.js';
-import { checkOptions, optionNames } from '../job/known-options.js';
 import type { ParentJob } from '../job/flows.js';
 import type { FunctionRef, OutputOf } from '../job/job-definition.js';
 import type { RecurringTick } from '../job/recurring.js';
 import type { Claim, JobSource } from '../job/job-source.js';
 import { HoldKeyError } from '../job/limit-errors.js';
-import type { JobCursor } from './job-cursor.js';
+import type { CursorStart, JobCursor } from './job-cursor.js';
 import type { JobParents } from './job-parents.js';
 import type { JobSteps } from './job-steps.js';
 import type { JobStreams } from './job-streams.js';
+import { waitSpan, type JobSignal, type WaitOptions } from './signal-wait.js';
 import { showAs } from '../job/show-as.js';
-
-/** How a cursor begins. */
-export interface CursorStart<Value> {
-  /** Its value in the first run. */
-  readonly start: Value;
-  /** How its value is written. @default the function's codec */
-  readonly codec?: CodecName | Codec;
-}
-
-/** How `job.waitFor` waits. */
-export interface WaitOptions {
-  /** How long it waits in all, from the first call in any run of the job. At most 100 years. */
-  readonly timeout: Duration;
-}
-
-const WAIT = optionNames<WaitOptions>({ timeout: true });
-const LONGEST_WAIT = { most: MAX_SPAN_MS };
 
 /** A job while its handler runs: the second argument of every handler, or `@CurrentJob()`. */
 export class RunningJob<Input = unknown> {
@@ -148,24 +131,29 @@ export class RunningJob<Input = unknown> {
   /**
    * Waits for a signal of `client.signal`, and returns its data. Unless that has come already, this run ends and uses no slot:
    * when the signal comes, the handler runs again from its first line, with the steps that are recorded done. It counts as a
-   * snooze, not as an attempt.
+   * snooze, not as an attempt. While it waits, the handler must have no step and no other wait under way.
    *
    * @param name text of 1 to 100 characters without a colon, unique among the steps of the handler
    * @throws SignalTimeoutError behind `timeout`: the job fails for good unless the handler catches it · JobWaitsError, which
-   * the handler must not catch · DuplicateStepError · StepsChangedError · UnreadablePayloadError · JobAbortedError when the
-   * job has to stop
+   * the handler must not catch · DuplicateStepError · StepsChangedError · UnreadablePayloadError · ConfigurationError in or
+   * beside a step, beside another wait and in a batch · JobAbortedError when the job has to stop
    */
   waitFor<Data = unknown>(name: string, options: WaitOptions): Promise<Data> {
-    return quietly(
-      this.goOn(() => {
-        const { timeout } = checkOptions('waitFor', options, WAIT);
-        if (this.isInBatch)
-          throw new ConfigurationError(
-            `The batch handler of "${this.fn}" called job.waitFor, which would end the runs of the other jobs. Use a handler without \`batch\`.`,
-          );
-        return this.needSteps().waitFor<Data>(name, toMilliseconds('timeout', timeout, LONGEST_WAIT));
-      }),
-    );
+    return quietly(this.waitForSignal('waitFor', [name], options).then(({ data }) => data as Data));
+  }
+
+  /**
+   * Waits as `waitFor` does, for the first of several signals: `const { name, data } = await job.waitForAny(['approved',
+   * 'rejected'], { timeout: '7d' })`. Of several that have come it is the one that came first, in later runs too.
+   *
+   * @param names 1 to 20, as `waitFor` takes them
+   * @throws as `waitFor`
+   */
+  waitForAny<Name extends string, Data = unknown>(
+    names: readonly Name[],
+    options: WaitOptions,
+  ): Promise<JobSignal<Name, Data>> {
+    return quietly(this.waitForSignal('waitForAny', names, options)) as Promise<JobSignal<Name, Data>>;
   }
 
   /**
@@ -205,6 +193,21 @@ export class RunningJob<Input = unknown> {
   private needSteps(): JobSteps {
     if (this.steps) return this.steps;
     throw new ConfigurationError('This job has no steps: no worker runs it.');
+  }
+
+  private waitForSignal(
+    call: 'waitFor' | 'waitForAny',
+    names: readonly string[],
+    options: WaitOptions,
+  ): Promise<JobSignal> {
+    return this.goOn(() => {
+      const timeout = waitSpan(call, options);
+      if (this.isInBatch)
+        throw new ConfigurationError(
+          `The batch handler of "${this.fn}" called job.${call}, which would end the runs of the other jobs. Use a handler without \`batch\`.`,
+        );
+      return this.needSteps().waitForAny(names, timeout);
+    });
   }
 
   private needStreams(): JobStreams {

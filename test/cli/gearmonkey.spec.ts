@@ -153,7 +153,7 @@ describe('gearmonkey', () => {
       const fn = rig.fn();
       await runWorker(rig.source(), fn, (_, job) => job.waitFor('approved', { timeout: '7d' }));
       const job = await rig.client.run(fn, null);
-      await until(async () => (await job.get()).waitsFor === 'approved');
+      await until(async () => (await job.get()).waitsFor?.[0] === 'approved');
       const waiting = await ask('get', fn, job.id);
       expect(waiting.stdout).toMatch(/^waits for  approved\nuntil {6}\d{4}-/m);
       const given = await ask('signal', fn, job.id, 'approved', '{"by":"ada"}', '--json');

@@ -3,7 +3,7 @@ import { defineJob } from '../../lib/job/job-definition.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { gate } from '../support/gate.js';
 import { runWorker, type WorkerSettings } from '../support/run-worker.js';
-import { eventually, until } from '../support/until.js';
+import { until } from '../support/until.js';
 import type { ClientRig } from './rig.js';
 
 const LONG = { timeout: '7d' };
@@ -19,9 +19,9 @@ export function signalsContract(rigOf: () => ClientRig): void {
       return { ...ran, fn, job: await rigOf().client().run(fn, null) };
     }
 
-    /** When the job waits for that signal. */
-    const waits = (fn: string, id: string, name: string) =>
-      until(async () => (await rigOf().client().get(fn, id))?.waitsFor === name);
+    /** When the job waits for these signals. */
+    const waits = (fn: string, id: string, ...names: string[]) =>
+      until(async () => (await rigOf().client().get(fn, id))?.waitsFor?.join() === names.join());
 
     it('wake a job that waits, which goes on with its steps done and without an attempt', async () => {
       const ran: string[] = [];
@@ -137,24 +137,113 @@ export function signalsContract(rigOf: () => ClientRig): void {
       await expect(job.result()).resolves.toBe('now');
     });
 
-    it('let steps that run beside end first', async () => {
-      const go = gate();
-      const ran: string[] = [];
-      const { fn, job } = await runJob(async (running) => {
-        const beside = running.step('beside', async () => {
-          ran.push('beside');
-          await go.passed;
-          return 'done';
-        });
-        return [await running.waitFor('approved', LONG), await beside];
+    it.each([['approved'], ['rejected']])(
+      'of several names: the first one wakes it, here "%s"',
+      async (name) => {
+        const { fn, job } = await runJob(async (running) => [
+          await running.waitForAny(['approved', 'rejected'], LONG),
+          running.snoozes,
+        ]);
+        await waits(fn, job.id, 'approved', 'rejected');
+        await expect(job.signal('another', 1)).resolves.toBe(true);
+        await expect(job.signal(name, { by: 'ada' })).resolves.toBe(true);
+        await expect(job.result()).resolves.toEqual([{ name, data: { by: 'ada' } }, 1]);
+      },
+    );
+
+    it('of several names that come first: the one that came first counts, in all runs', async () => {
+      const fn = rigOf().fn();
+      const job = await rigOf().client().run(fn, null);
+      await job.signal('rejected', 1);
+      await runWorker(rigOf().source(), fn, async (_, running) => {
+        const first = await running.waitForAny(['approved', 'rejected'], LONG);
+        return [first, await running.waitForAny(['later', 'never'], LONG)];
       });
-      await eventually(() => expect(ran).toEqual(['beside']));
-      go.open();
-      await waits(fn, job.id, 'approved');
-      await job.signal('approved', 'yes');
-      await expect(job.result()).resolves.toEqual(['yes', 'done']);
-      expect(ran).toEqual(['beside']);
+      await waits(fn, job.id, 'later', 'never');
+      await job.signal('approved', 2);
+      await job.signal('later', 3);
+      await expect(job.result()).resolves.toEqual([
+        { name: 'rejected', data: 1 },
+        { name: 'later', data: 3 },
+      ]);
     });
+
+    it('of several names that come while the handler is on its way to wait are not missed', async () => {
+      const fn = rigOf().fn();
+      const runs = 20;
+      await runWorker(rigOf().source(), fn, (_, running) => running.waitForAny(['stop', 'go'], LONG), {
+        concurrency: runs,
+      });
+      const jobs = await rigOf().client().runMany(fn, Array<null>(runs).fill(null));
+      await Promise.all(jobs.map((job, data) => job.signal('go', data)));
+      await expect(Promise.all(jobs.map((job) => job.result()))).resolves.toEqual(
+        jobs.map((_, data) => ({ name: 'go', data })),
+      );
+    });
+
+    it('of several names that do not come in time fail the job, which waits for all anew when it is retried', async () => {
+      let runs = 0;
+      const { fn, job } = await runJob((running) =>
+        running.waitForAny(['approved', 'rejected'], { timeout: (runs += 1) < 3 ? 20 : '7d' }),
+      );
+      await expect(job.result()).rejects.toMatchObject({
+        error: { code: 'SIGNAL_TIMEOUT', message: expect.stringContaining('"approved", "rejected"') },
+      });
+      await rigOf().client().retry(fn, job.id).done;
+      await waits(fn, job.id, 'approved', 'rejected');
+      await job.signal('rejected', 'now');
+      await expect(job.result()).resolves.toEqual({ name: 'rejected', data: 'now' });
+    });
+
+    it('of several names are waited for until one time, through failed attempts between', async () => {
+      const fn = rigOf().fn();
+      const definition = defineJob(fn, { retry: { attempts: 2, delay: 1 } });
+      await runWorker(rigOf().source(), definition, async (_, running) => {
+        const { name } = await running.waitForAny(['approved', 'rejected'], LONG);
+        if (running.attempts === 1) throw new Error('once');
+        return name;
+      });
+      const job = await rigOf().client().run(definition, null);
+      await waits(fn, job.id, 'approved', 'rejected');
+      expect(Number((await job.get()).times.waitsUntil)).toBeGreaterThan(Date.now() + 6 * 86_400_000);
+      await job.signal('rejected');
+      await expect(job.result()).resolves.toBe('rejected');
+    });
+
+    it.each<[string, (running: RunningJob, step: () => Promise<unknown>) => Promise<unknown>, string]>([
+      [
+        'two waits in a race',
+        (running) => Promise.race([running.waitFor('approved', LONG), running.waitFor('rejected', LONG)]),
+        'job.waitForAny',
+      ],
+      [
+        'two waits for all',
+        (running) => Promise.all([running.waitFor('approved', LONG), running.waitForAny(['rejected'], LONG)]),
+        'one after the other',
+      ],
+      [
+        'a step that has not ended',
+        (running, step) => Promise.race([running.step('work', step), running.waitFor('stop', LONG)]),
+        'Await the step first',
+      ],
+      [
+        'a step that begins meanwhile',
+        (running, step) => Promise.race([running.waitFor('stop', LONG), running.step('work', step)]),
+        'job.step("work")',
+      ],
+    ])(
+      'are refused with the remedy for %s, and the run does not end under its handler',
+      async (_, wait, says) => {
+        const { passed, open } = gate();
+        const { job } = await runJob(async (running) => {
+          const refused = await wait(running, () => passed).catch((error: Error) => error.message);
+          open();
+          await running.step('rest', () => 1);
+          return [refused, running.snoozes];
+        });
+        await expect(job.result()).resolves.toEqual([expect.stringContaining(says), 0]);
+      },
+    );
 
     it('wake jobs of a function with a limit, whose place is free while they wait', async () => {
       const fn = rigOf().fn();
@@ -174,10 +263,10 @@ export function signalsContract(rigOf: () => ClientRig): void {
       const { fn, job } = await runJob((running) => running.waitFor('approved', LONG));
       await waits(fn, job.id, 'approved');
       const seen = await job.get();
-      expect(seen).toMatchObject({ status: 'idle', waitsFor: 'approved', attempts: 0 });
+      expect(seen).toMatchObject({ status: 'idle', waitsFor: ['approved'], attempts: 0 });
       expect(Number(seen.times.waitsUntil)).toBeGreaterThan(Date.now() + 6 * 86_400_000);
       const { jobs } = await rigOf().client().list(fn, { state: 'scheduled' });
-      expect(jobs).toEqual([expect.objectContaining({ id: job.id, waitsFor: 'approved' })]);
+      expect(jobs).toEqual([expect.objectContaining({ id: job.id, waitsFor: ['approved'] })]);
       await expect(job.cancel()).resolves.toBe(true);
       await expect(job.signal('approved')).resolves.toBe(false);
     });
@@ -205,12 +294,16 @@ export function signalsContract(rigOf: () => ClientRig): void {
       await runWorker(rigOf().source(), fn, async (_, running) => {
         const failed = (error: { code?: unknown }) => void codes.push(error.code);
         for (const name of ['', 'a:b']) await running.waitFor(name, LONG).catch(failed);
+        for (const names of [[], ['a', 'a:b'], Array<string>(21).fill('x'), 'x'])
+          await running.waitForAny(names as string[], LONG).catch(failed);
+        await running.waitForAny(['a', 'a'], LONG).catch(failed);
         for (const options of [{}, { timeout: 0 }, { timeout: '1 fortnight' }, { tiemout: 1 }, undefined])
           await running.waitFor('x', options as never).catch(failed);
       });
       await job.result();
       expect(codes).toEqual([
-        ...Array<string>(2).fill('INVALID_OPTION'),
+        ...Array<string>(6).fill('INVALID_OPTION'),
+        'DUPLICATE_STEP',
         ...['INVALID_OPTION', 'INVALID_OPTION', 'INVALID_OPTION', 'CONFIGURATION', 'CONFIGURATION'],
       ]);
     });

@@ -126,7 +126,7 @@ export function streamsContract(rigOf: () => ClientRig): void {
         if (running.snoozes === 0) for (const line of lines) void running.log(line);
         await running.waitFor('go', { timeout: '7d' });
       });
-      await eventually(async () => expect((await job.get()).waitsFor).toBe('go'));
+      await eventually(async () => expect((await job.get()).waitsFor).toEqual(['go']));
       const { total } = await rigOf().store().readStream(fn, job.id, 'log', 0);
       expect(total).toBe(200);
       await job.signal('go');

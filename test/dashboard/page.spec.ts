@@ -92,7 +92,7 @@ describe('the page', () => {
       async () => {
         const { page, client } = await open('#/fn?fn=resize');
         const job = await client.run(resize, { path: 'wait.jpg', outcome: 'wait' });
-        await until(async () => (await job.get()).waitsFor === 'approved');
+        await until(async () => (await job.get()).waitsFor?.[0] === 'approved');
         await job.signal('other', 'a secret');
         await page.goto(page.url().replace(/#.*/, `#/job?fn=resize&id=${job.id}`));
         await page.getByText(/^the signal approved until /).waitFor();

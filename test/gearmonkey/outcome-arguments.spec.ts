@@ -25,7 +25,8 @@ describe('encodeOutcome', () => {
 
   it('names the signal that a job waits for', () => {
     const snoozed = { claim, status: 'snoozed', delay: 5 } as const;
-    expect(encodeOutcome({ ...snoozed, waitsFor: 'go' }, '')).toEqual(['7:3', 'snoozed', '5', 'go']);
+    expect(encodeOutcome({ ...snoozed, waitsFor: ['go'] }, '')).toEqual(['7:3', 'snoozed', '5', 'go']);
+    expect(encodeOutcome({ ...snoozed, waitsFor: ['go', 'stop'] }, '')[3]).toBe('go:stop');
     expect(encodeOutcome(snoozed, '')).toEqual(['7:3', 'snoozed', '5', '']);
   });
 

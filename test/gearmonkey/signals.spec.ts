@@ -11,7 +11,7 @@ describe("A plain client's signal", () => {
     return rig.client.run(fn, null);
   }
   const waits = (fn: string, id: string) =>
-    until(async () => (await rig.client.get(fn, id))?.waitsFor === 'approved');
+    until(async () => (await rig.client.get(fn, id))?.waitsFor?.[0] === 'approved');
   const push = (fn: string, ...entries: string[]) => rig.redis.lpush(`queue:${fn}:signals`, ...entries);
 
   it('is one command, and wakes a job that waits for it', async () => {

@@ -94,7 +94,7 @@ describe('A function of the embedded server', () => {
     const fn = withJobs(1);
     claim(fn, 1, NOW);
     signalJob(fn, '1', 'paid', '{}', NOW);
-    fn.snooze('1', 1, 60_000, NOW, 'paid');
+    fn.snooze('1', 1, 60_000, NOW, ['paid']);
     expect(claim(fn, 1, NOW)).toEqual(['1']);
   });
 });

@@ -30,8 +30,8 @@ describe('JobSteps', () => {
         throw new Error('lost');
       },
       flushStreams: async () => undefined,
-      park: (signal, delay) => {
-        throw new Error(`waits for ${signal} for ${delay} ms`);
+      park: (signals, delay) => {
+        throw new Error(`waits for ${signals.join(', ')} for ${delay} ms`);
       },
     });
   }
@@ -111,20 +111,73 @@ describe('JobSteps', () => {
   });
 
   it('waits for a signal in all runs together, and returns its data when it is there', async () => {
-    await expect(nextRun().waitFor('go', HOUR_MS)).rejects.toThrow(`waits for go for ${HOUR_MS} ms`);
+    await expect(nextRun().waitForAny(['go'], HOUR_MS)).rejects.toThrow(`waits for go for ${HOUR_MS} ms`);
     now += 1000;
-    await expect(nextRun().waitFor('go', HOUR_MS)).rejects.toThrow(`waits for go for ${HOUR_MS - 1000} ms`);
+    await expect(nextRun().waitForAny(['go'], HOUR_MS)).rejects.toThrow(
+      `waits for go for ${HOUR_MS - 1000} ms`,
+    );
     records.signal('go', { by: 'ada' });
-    await expect(nextRun().waitFor('go', HOUR_MS)).resolves.toEqual({ by: 'ada' });
+    await expect(nextRun().waitForAny(['go'], HOUR_MS)).resolves.toEqual({
+      name: 'go',
+      data: { by: 'ada' },
+    });
   });
 
   it('goes on without a signal that came too late, in later runs too', async () => {
-    await expect(nextRun().waitFor('go', HOUR_MS)).rejects.toThrow('waits for go');
+    await expect(nextRun().waitForAny(['go'], HOUR_MS)).rejects.toThrow('waits for go');
     now += HOUR_MS;
     const late = nextRun();
-    await expect(late.waitFor('go', HOUR_MS)).rejects.toMatchObject({ code: 'SIGNAL_TIMEOUT' });
+    await expect(late.waitForAny(['go'], HOUR_MS)).rejects.toMatchObject({ code: 'SIGNAL_TIMEOUT' });
     await step(late, 'without it');
     records.signal('go', 'too late');
-    await expect(nextRun().waitFor('go', HOUR_MS)).rejects.toMatchObject({ code: 'SIGNAL_TIMEOUT' });
+    await expect(nextRun().waitForAny(['go'], HOUR_MS)).rejects.toMatchObject({ code: 'SIGNAL_TIMEOUT' });
+  });
+
+  it('waits for several signals until one time, also for one that a deploy has added', async () => {
+    await expect(nextRun().waitForAny(['go'], HOUR_MS)).rejects.toThrow(`waits for go for ${HOUR_MS} ms`);
+    now += 1000;
+    await expect(nextRun().waitForAny(['go', 'stop'], HOUR_MS)).rejects.toThrow(
+      `waits for go, stop for ${HOUR_MS - 1000} ms`,
+    );
+    records.signal('stop', 1);
+    await expect(nextRun().waitForAny(['go', 'stop'], HOUR_MS)).resolves.toEqual({ name: 'stop', data: 1 });
+  });
+
+  it('takes of several signals the one that came first, and of two at the same time the one named first', async () => {
+    records.signal('go', 'late', 2);
+    records.signal('stop', 'early', 1);
+    records.signal('also', 'early', 1);
+    await expect(nextRun().waitForAny(['go', 'stop', 'also'], HOUR_MS)).resolves.toMatchObject({
+      name: 'stop',
+    });
+  });
+
+  it('stays with the signal that it took once another step is recorded, whatever the clocks say later', async () => {
+    records.signal('go', 1, 50);
+    const first = nextRun();
+    await first.waitForAny(['go', 'stop'], HOUR_MS);
+    await step(first, 'went');
+    records.signal('stop', 2, 10);
+    await expect(nextRun().waitForAny(['go', 'stop'], HOUR_MS)).resolves.toEqual({ name: 'go', data: 1 });
+  });
+
+  it('ends no run in which something was refused beside a wait', async () => {
+    const steps = nextRun();
+    const waits = steps.waitForAny(['go'], HOUR_MS);
+    await expect(steps.run('beside', () => 1)).rejects.toMatchObject({ code: 'CONFIGURATION' });
+    await expect(waits).rejects.toMatchObject({ code: 'CONFIGURATION' });
+  });
+
+  it('goes on behind a wait that was refused for its names', async () => {
+    const steps = nextRun();
+    await expect(steps.waitForAny(['go', 'go'], HOUR_MS)).rejects.toMatchObject({ code: 'DUPLICATE_STEP' });
+    await expect(step(steps, 'next')).resolves.toBe('next in run 1');
+  });
+
+  it('may wait once the steps before it have ended, also those that failed', async () => {
+    const steps = nextRun();
+    const fails = steps.run('fails', () => Promise.reject(new Error('it failed')));
+    await expect(fails).rejects.toThrow('it failed');
+    await expect(steps.waitForAny(['go'], HOUR_MS)).rejects.toThrow('waits for go');
   });
 });

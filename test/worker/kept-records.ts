@@ -47,7 +47,7 @@ export class KeptRecords implements StepRecords {
     return !this.isLost;
   }
 
-  signal(name: string, data: unknown): void {
-    this.fields.set(signalField(name), writeSignal(0, JSON.stringify(data)));
+  signal(name: string, data: unknown, time = 0): void {
+    this.fields.set(signalField(name), writeSignal(time, JSON.stringify(data)));
   }
 }

@@ -157,7 +157,13 @@ function Facts({ job }: { job: JobView }) {
       )}
       {waitsFor !== undefined && (
         <Fact name="Waits for">
-          the signal <code>{waitsFor}</code>
+          {waitsFor.length > 1 ? 'the first of the signals ' : 'the signal '}
+          {waitsFor.map((name, at) => (
+            <>
+              {at > 0 && ', '}
+              <code>{name}</code>
+            </>
+          ))}
           {times.waitsUntil !== undefined && (
             <>
               {' '}

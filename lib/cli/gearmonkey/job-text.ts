@@ -30,7 +30,7 @@ export function jobLines(out: Output, job: Job): string[] {
     ['error', job.error && errorText(job.error)],
     ['attempts', job.attempts > 0 ? String(job.attempts) : undefined],
     ['snoozes', job.snoozes > 0 ? String(job.snoozes) : undefined],
-    ['waits for', job.waitsFor && printable(job.waitsFor)],
+    ['waits for', job.waitsFor?.map((name) => printable(name)).join(' or ')],
     ['until', timeText(times.waitsUntil)],
     ['created', timeText(times.created)],
     ['scheduled', timeText(times.scheduled)],

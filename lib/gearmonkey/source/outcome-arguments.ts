@@ -1,6 +1,7 @@
 import { checkPayload } from '../../job/codec.js';
 import { toErrorInfo } from '../../job/errors.js';
 import type { Claim, Outcome } from '../../job/job-source.js';
+import { joinSignals } from '../../job/signals.js';
 import { memberOf } from '../../redis/lease-keeper.js';
 import type { OutcomeArguments } from '../wire/scripts.js';
 
@@ -40,7 +41,7 @@ function toArguments(outcome: SourceOutcome, replies: string): OutcomeArguments 
     case 'retry':
       return [member, 'retry', String(outcome.delay), JSON.stringify(outcome.error)];
     case 'snoozed':
-      return [member, 'snoozed', String(outcome.delay), outcome.waitsFor ?? ''];
+      return [member, 'snoozed', String(outcome.delay), joinSignals(outcome.waitsFor ?? [])];
     case 'held':
       return [member, 'held', String(outcome.delay), ''];
     case 'filed':

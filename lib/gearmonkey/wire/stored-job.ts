@@ -4,7 +4,7 @@ import { read, type Codec } from '../../job/codec.js';
 import { isErrorInfo, MalformedJobError, toErrorInfo, type JobErrorInfo } from '../../job/errors.js';
 import { recordsOf } from '../../job/show-as.js';
 import { readJobOptions } from './job-options.js';
-import { readWait, waitField, WAITS_FIELD } from '../../job/signals.js';
+import { readWait, splitSignals, waitField, WAITS_FIELD } from '../../job/signals.js';
 import { readStep, readStepList, stepField, STEPS_FIELD, type RecordedStep } from '../../job/steps.js';
 import { NO_HEADERS } from '../../job/headers.js';
 import type { AttemptError, Job, JobStatus, JobTimes, Progress } from '../../job/job.js';
@@ -124,9 +124,10 @@ export function workerOf(stored: StoredJob): string | undefined {
   return token !== undefined && token === text(stored.get('token')) ? worker : undefined;
 }
 
-/** The signal that it waits for. */
-export function waitedFor(stored: StoredJob): string | undefined {
-  return text(stored.get('status')) === 'idle' ? text(stored.get(WAITS_FIELD)) : undefined;
+/** The signals that it waits for. */
+export function waitedFor(stored: StoredJob): readonly string[] | undefined {
+  const names = text(stored.get('status')) === 'idle' ? text(stored.get(WAITS_FIELD)) : undefined;
+  return names === undefined ? undefined : splitSignals(names);
 }
 
 /** How many jobs it waits for that have not ended. */
@@ -135,7 +136,8 @@ export function waitedJobs(stored: StoredJob): number | undefined {
 }
 
 function endOfWait(stored: StoredJob): Date | undefined {
-  const name = waitedFor(stored);
+  // All of them are waited for until the same time.
+  const name = waitedFor(stored)?.[0];
   const wait = name === undefined ? undefined : readWait(stored.get(waitField(name)));
   return wait && new Date(wait.deadline);
 }

@@ -13,10 +13,10 @@ describe('signal.lua', () => {
     const { jobs, scheduled, wake } = keysOf(fn);
     return signal.run(server.redis, [jobs, scheduled, wake], now, '1', mark, name, data);
   };
-  /** Job 1 waits an hour for the signal "paid". */
-  const waits = async () => {
+  /** Job 1 waits an hour for these signals. */
+  const waits = async (signals = 'paid') => {
     await claim(server.redis, fn, { slots: 1 });
-    await claim(server.redis, fn, { slots: 0, outcomes: ['1:1', 'snoozed', '3600000', 'paid'] });
+    await claim(server.redis, fn, { slots: 0, outcomes: ['1:1', 'snoozed', '3600000', signals] });
     await server.redis.del(keysOf(fn).wake);
   };
   const ids = async (now: number) => (await claim(server.redis, fn, { now })).claims.map(({ id }) => id);
@@ -42,6 +42,33 @@ describe('signal.lua', () => {
     await give('paid');
     await expect(ids(NOW)).resolves.toEqual(['1']);
   });
+
+  it.each(['paid', 'sent', 'lost'])('makes a job that waits for several due now, here "%s"', async (name) => {
+    await enqueue(server.redis, fn, ['a']);
+    await waits('paid:sent:lost');
+    await give(name);
+    await expect(ids(NOW)).resolves.toEqual(['1']);
+  });
+
+  it.each(['pai', 'aid', 'sen', 'd:s', '.*'])(
+    'is kept for a job that waits for several others: "%s"',
+    async (name) => {
+      await enqueue(server.redis, fn, ['a']);
+      await waits('paid:sent');
+      await give(name);
+      await expect(ids(NOW)).resolves.toEqual([]);
+    },
+  );
+
+  it.each(['paid', 'sent'])(
+    'that the job has before it waits for several makes it due at once: "%s"',
+    async (name) => {
+      await enqueue(server.redis, fn, ['a']);
+      await give(name);
+      await waits('paid:sent');
+      await expect(ids(NOW)).resolves.toEqual(['1']);
+    },
+  );
 
   it('is kept for a job that waits for another one', async () => {
     await enqueue(server.redis, fn, ['a']);

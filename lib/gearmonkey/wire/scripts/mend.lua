@@ -83,7 +83,7 @@ local function retry(id, job)
   call('HDEL', hash, 'output', 'error', 'finished', 'stalls', 'snoozes', 'due', 'queued', 'after', 'place', 'status:dividend',
     'status:divisor')
   -- It may have failed because a signal did not come in time: it waits for that anew.
-  if job[8] then call('HDEL', hash, 'waits', 'wait:' .. job[8]) end
+  for name in string.gmatch(job[8] or '', '[^:]+') do call('HDEL', hash, 'waits', 'wait:' .. name) end
   if job[9] then return_to_flow(id, job[9]) end
   for _, suffix in ipairs({ '', ':children', ':parents' }) do call('PERSIST', hash .. suffix) end
   -- Its lists expire again once it has been settled, which members are.

@@ -41,18 +41,27 @@ local function open_outcomes()
     pcall('ZADD', keys.leases, expiry, id .. ':' .. token)
   end
 
-  --- Schedules a job again: after a failed attempt, or without one if `failure` is ''. A job that waits for a signal which
-  --- it has already runs at once.
-  local function run_later(id, token, wait, failure, key, signal)
-    local job = fields(id, 'attempts', 'snoozes', 'waits', 'signal:' .. signal)
+  --- Whether a job has one of these signals, whose names have colons between them.
+  local function has_signal(id, signals)
+    for name in string.gmatch(signals, '[^:]+') do
+      if fields(id, 'signal:' .. name)[1] then return true end
+    end
+    return false
+  end
+
+  --- Schedules a job again: after a failed attempt, or without one if `failure` is ''. A job that waits for signals of which
+  --- it has one already runs at once.
+  local function run_later(id, token, wait, failure, key, signals)
+    local job = fields(id, 'attempts', 'snoozes', 'waits')
     if not job[1] then return false end
+    local is_awake = has_signal(id, signals)
     local changes = { 'error:' .. job[1], failure }
     if failure == '' then
       changes = { 'attempts', math.max(0, count(job[1]) - 1), 'snoozes', count(job[2]) + 1 }
     end
-    if signal ~= '' then
-      changes[#changes + 1], changes[#changes + 2] = 'waits', signal
-      if job[4] then wait = 0 end
+    if signals ~= '' then
+      changes[#changes + 1], changes[#changes + 2] = 'waits', signals
+      if is_awake then wait = 0 end
     elseif job[3] then
       call('HDEL', keys.jobs .. id, 'waits')
     end
@@ -64,7 +73,7 @@ local function open_outcomes()
     end
     if type(queued) == 'number' then
       call('HSET', keys.jobs .. id, 'status', 'idle', 'settled', token, unpack(changes))
-      if job[4] and call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
+      if is_awake and call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
       if failure ~= '' then
         pcall('ZADD', 'retrying:' .. string.sub(keys.jobs, #'job:' + 1, -2), string.format('%.0f', now + wait), id)
       end

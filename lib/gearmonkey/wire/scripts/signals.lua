@@ -8,7 +8,8 @@ local function give_signal(id, mark, name, data)
   if job[1] == 'success' or job[1] == 'error' then return 'finished' end
   if job[5] then return 'known' end
   redis.call('HSET', key, 'signal:' .. name, string.format('%.0f', now) .. ':' .. data)
-  if job[1] ~= 'idle' or job[3] ~= name then return 'signalled' end
+  local waits = ':' .. (job[3] or '') .. ':'
+  if job[1] ~= 'idle' or not string.find(waits, ':' .. name .. ':', 1, true) then return 'signalled' end
   local limits = job[4] and open_limits(unpack(redis.call('HMGET', control_of(keys.jobs), 'limit', 'override')))
   if limits and limits.forget_time(job[4], id) == 1 then
     limits.await_time(job[4], id, now)
