@@ -2,7 +2,8 @@ import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@ne
 import { Closing } from './closing.js';
 import { ApiFailure } from './dashboard-errors.js';
 import { DASHBOARD, type CheckedDashboard, type DashboardUser } from './dashboard.options.js';
-import { isLocal, isSameOrigin, rawRequest, rawResponse } from './request-facts.js';
+import { LocalAccess } from './local-access.js';
+import { isRead, isSameOrigin, rawRequest, rawResponse } from './request-facts.js';
 
 const POLICY = [
   "default-src 'none'",
@@ -21,8 +22,6 @@ const HEADERS = {
   'cache-control': 'no-store',
 };
 const MAX_BODY = 256 * 1024;
-/** Who a request without `auth` is from: a user of this machine. */
-const LOCAL: DashboardUser = { name: 'local', view: true, act: true };
 
 const users = new WeakMap<object, DashboardUser>();
 
@@ -39,6 +38,7 @@ export class AccessGuard implements CanActivate {
   constructor(
     @Inject(DASHBOARD) private readonly options: CheckedDashboard,
     @Inject(Closing) private readonly closing: Closing,
+    @Inject(LocalAccess) private readonly local: LocalAccess,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -50,19 +50,18 @@ export class AccessGuard implements CanActivate {
     const user = await this.userOf(request);
     if (!isUser(user)) {
       const { challenge } = this.options.auth ?? {};
-      if (challenge !== undefined) response.setHeader('www-authenticate', challenge);
-      throw new ApiFailure(401, 'NOT_LOGGED_IN', 'Log in first.');
+      const headers: Record<string, string> =
+        challenge === undefined ? {} : { 'www-authenticate': challenge };
+      throw new ApiFailure(401, 'NOT_LOGGED_IN', 'Log in first.', headers);
     }
     users.set(raw, user);
-    if (raw.method !== 'GET' && raw.method !== 'HEAD') this.checkChange(request);
+    if (!isRead(raw)) this.checkChange(request);
     return true;
   }
 
   private async userOf(request: object): Promise<DashboardUser | undefined> {
     const { auth } = this.options;
-    if (auth) return auth(request as Parameters<typeof auth>[0]);
-    if (isLocal(rawRequest(request))) return LOCAL;
-    throw new ApiFailure(403, 'LOCAL_ONLY', 'Without `auth` the dashboard answers only this machine.');
+    return auth ? auth(request as Parameters<typeof auth>[0]) : this.local.userOf(request);
   }
 
   private checkChange(request: object): void {

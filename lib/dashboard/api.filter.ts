@@ -26,6 +26,8 @@ export class ApiFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const response = host.switchToHttp().getResponse<object>();
     if (rawResponse(response).headersSent) return;
+    if (error instanceof ApiFailure)
+      for (const [name, value] of Object.entries(error.headers)) rawResponse(response).setHeader(name, value);
     const [status, body] = answerTo(error);
     if (status >= 500 && !(error instanceof GearMonkeyError)) this.log.error(error);
     this.adapters.httpAdapter.reply(response, body, status);

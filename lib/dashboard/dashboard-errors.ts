@@ -11,12 +11,14 @@ export class DashboardOpenError extends GearMonkeyError {
   }
 }
 
-/** A reply with a status of 400 or more. */
+/** A reply with a status of 300 or more. */
 export class ApiFailure extends Error {
   constructor(
     readonly status: number,
     readonly code: string,
     message: string,
+    /** Further headers of the reply. */
+    readonly headers: Readonly<Record<string, string>> = {},
   ) {
     super(message);
   }

@@ -17,6 +17,7 @@ import {
   checkDashboard,
   checkPath,
   DASHBOARD,
+  DASHBOARD_PATH,
   type DashboardModuleOptions,
   type DashboardOptions,
 } from './dashboard.options.js';
@@ -24,6 +25,8 @@ import { FlowReads } from './flow-reads.js';
 import { FunctionReads } from './function-reads.js';
 import { JobReads } from './job-reads.js';
 import { LiveUpdates } from './live.js';
+import { LocalAccess } from './local-access.js';
+import { DashboardUrl } from './dashboard-url.js';
 import { LoopbackOnly } from './loopback-only.js';
 import { PageAssets } from './page-assets.js';
 import { Redaction } from './redaction.js';
@@ -62,17 +65,20 @@ function dashboardAt(
   options: Provider,
   imports: ModuleMetadata['imports'] = [],
 ): DynamicModule {
-  const { controller, finish } = controllerAt(checkPath(path));
+  const checked = checkPath(path);
+  const { controller, finish } = controllerAt(checked);
   return {
     module: DashboardModule,
     imports: [...imports, GearMonkeyCoreModule],
     controllers: [controller],
     providers: [
       options,
+      { provide: DASHBOARD_PATH, useValue: checked },
       finish,
       ...[AccessGuard, ApiFilter, DashboardAccess, Redaction],
       ...[JobReads, FlowReads, FunctionReads, SystemReads],
-      ...[BulkRuns, DashboardActions, LiveUpdates, PageAssets, LoopbackOnly, Closing],
+      ...[BulkRuns, DashboardActions, LiveUpdates, PageAssets, Closing],
+      ...[LocalAccess, DashboardUrl, LoopbackOnly],
     ],
   };
 }

@@ -39,7 +39,7 @@ export interface ShownText {
 
 /** Options that a factory may return. */
 export interface DashboardOptions {
-  /** Who may see and do what. @default only this machine, outside production */
+  /** Who may see and do what. @default who has the token that the app logs at its start, on this machine, outside production */
   auth?: DashboardAuth;
   /** Whether all changes are refused. @default true with NODE_ENV=production, else false */
   readOnly?: boolean;
@@ -64,6 +64,8 @@ export interface CheckedDashboard {
 }
 
 export const DASHBOARD = Symbol('DashboardOptions');
+/** The path of its controllers: without slashes at its ends. */
+export const DASHBOARD_PATH = Symbol('DashboardPath');
 const NAMES = optionNames<Required<DashboardModuleOptions>>({
   path: true,
   auth: true,

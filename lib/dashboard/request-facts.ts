@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+/** Headers of proxies that say whom they act for. */
+const FORWARDED =
+  /^(?:forwarded|via|x-forwarded(?:-.+)?|x-real-ip|x-original-.+|cf-.+|true-client-ip|x-client-ip|x-cluster-client-ip|fastly-client-ip)$/;
 
 /** Node's request behind that of Express or Fastify. */
 export function rawRequest(request: object): IncomingMessage {
@@ -18,6 +20,21 @@ export function pathOf(request: object): string {
   return url.split('?')[0] ?? '';
 }
 
+/** Whether a request only reads. */
+export function isRead({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** The values of each cookie: a browser may send several of a name, for several paths. */
+export function cookiesOf({ headers }: IncomingMessage): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const pair of (headers.cookie ?? '').split(';')) {
+    const [name = '', ...value] = pair.trim().split('=');
+    found.set(name, [...(found.get(name) ?? []), value.join('=')]);
+  }
+  return found;
+}
+
 /** Whether an address is this machine's own. */
 export function isLoopback(address: string | undefined): boolean {
   return /^(?:::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/.test(address ?? '');
@@ -30,7 +47,8 @@ export function isLoopback(address: string | undefined): boolean {
 export function isLocal({ socket, headers }: IncomingMessage): boolean {
   const name = /^(\[[^\]]*\]|[^:]*)(?::\d+)?$/.exec(headers.host ?? '')?.[1]?.toLowerCase();
   const isOurs = name === 'localhost' || isLoopback(name?.replace(/^\[|\]$/g, ''));
-  return isOurs && isLoopback(socket.remoteAddress) && !FORWARDED.some((header) => header in headers);
+  const isForwarded = Object.keys(headers).some((header) => FORWARDED.test(header));
+  return isOurs && isLoopback(socket.remoteAddress) && !isForwarded;
 }
 
 /** Whether a page of this server sent the request, or no page at all. */

@@ -2,8 +2,8 @@ import 'reflect-metadata';
 import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { GearMonkeyClient } from 'nestjs-gearmonkey';
+import { DashboardUrl } from 'nestjs-gearmonkey/dashboard';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { checkAll } from './check.js';
 import { ClientModule, EmbeddedModule, usesRedis } from './demo.modules.js';
 import { createDisplay } from './display.js';
@@ -74,11 +74,10 @@ async function digestAndCheck(
   }
 }
 
-/** Serves the dashboard, to this machine only, until ctrl-c. */
+/** Serves the dashboard, to who has its URL with the token, until ctrl-c. */
 async function showDashboard(app: INestApplication): Promise<void> {
   await app.listen(Number(process.env['PORT'] ?? 0), '127.0.0.1');
-  const { port } = app.getHttpServer().address() as AddressInfo;
-  console.log(`\n  The jobs are at http://127.0.0.1:${port}/jobs/ until ctrl-c`);
+  console.log(`\n  The jobs are at ${app.get(DashboardUrl).url} until ctrl-c`);
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 }
 

@@ -139,7 +139,11 @@ describe('gearmonkey', () => {
       const program = new GearMonkeyProcess(['dashboard', '--port', '0', '--redis', rig.url]);
       const address = () => /The dashboard is at (\S+)/.exec(program.stdout)?.[1];
       const url = await program.shows(address, 'where it is');
-      await expect((await fetch(url)).text()).resolves.toContain('<div id="app">');
+      const opened = await fetch(url, { redirect: 'manual' });
+      const headers = { cookie: opened.headers.getSetCookie()[0]?.split(';')[0] ?? '' };
+      const page = new URL('.', url);
+      await expect((await fetch(page, { headers })).text()).resolves.toContain('<div id="app">');
+      expect((await fetch(page)).status).toBe(401);
       const unused = connect(Number(new URL(url).port), '127.0.0.1');
       await once(unused, 'connect');
       program.signal('SIGINT');

@@ -8,6 +8,7 @@ import {
   type BrowserContextOptions,
   type Page,
 } from 'playwright-core';
+import { cookieOf } from './http.js';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 /** A busy machine needs its time. */
@@ -49,6 +50,8 @@ export function useBrowser() {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
       context.setDefaultTimeout(PATIENCE_MS);
       contexts.push(context);
+      const [name = '', value = ''] = cookieOf(url)?.split('=') ?? [];
+      if (name !== '') await context.addCookies([{ name, value, url: new URL(url).origin }]);
       const page = await context.newPage();
       const misdeeds: Misdeeds = { errors: [], foreign: [] };
       const own = new URL(url).origin;

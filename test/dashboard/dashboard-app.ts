@@ -1,9 +1,16 @@
 import { afterEach } from '@jest/globals';
-import { Module, type INestApplication, type ModuleMetadata } from '@nestjs/common';
+import {
+  Module,
+  type INestApplication,
+  type ModuleMetadata,
+  type NestApplicationOptions,
+} from '@nestjs/common';
 import { NestFactory, type AbstractHttpAdapter } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
+import { DashboardUrl } from '../../lib/dashboard/dashboard-url.js';
+import { openWithToken } from './http.js';
 
 export const PLATFORMS = ['express', 'fastify'] as const;
 export type Platform = (typeof PLATFORMS)[number];
@@ -14,18 +21,22 @@ export interface Served {
   readonly base: string;
 }
 
-/** Apps that listen on a port of this machine; closed after each test. */
+/** Apps that listen on a port of this machine, opened with their token if they have one; closed after each test. */
 export function useServedApps() {
   const apps: INestApplication[] = [];
   afterEach(async () => {
     await Promise.all(apps.splice(0).map((app) => app.close()));
   });
 
-  async function create(platform: Platform, metadata: ModuleMetadata): Promise<INestApplication> {
+  async function create(
+    platform: Platform,
+    metadata: ModuleMetadata,
+    options: NestApplicationOptions = {},
+  ): Promise<INestApplication> {
     @Module(metadata)
     class App {}
     const adapter: AbstractHttpAdapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
-    const app = await NestFactory.create(App, adapter, { logger: false, abortOnError: false });
+    const app = await NestFactory.create(App, adapter, { logger: false, abortOnError: false, ...options });
     apps.push(app);
     return app;
   }
@@ -41,6 +52,8 @@ export function useServedApps() {
       await configure(app);
       await app.listen(0, '127.0.0.1');
       const { port } = app.getHttpServer().address() as AddressInfo;
+      const { url } = app.get(DashboardUrl, { strict: false });
+      if (url !== undefined) await openWithToken(url);
       return { app, base: `http://127.0.0.1:${port}/jobs` };
     },
   };

@@ -7,7 +7,31 @@ export interface Answer {
   readonly bytes: Buffer;
 }
 
+/** The cookies of dashboards that were opened with their tokens, by origin, as a browser keeps them. */
+const cookies = new Map<string, string>();
+
+/** Opens a dashboard at its URL with a token: later requests to its origin have the cookie. */
+export async function openWithToken(url: string): Promise<void> {
+  const { status, headers } = await ask(url, '');
+  const [cookie] = headers['set-cookie'] ?? [];
+  if (cookie === undefined) throw new Error(`${url} was answered with ${status}, and no cookie`);
+  cookies.set(new URL(url).origin, cookie.split(';')[0] ?? '');
+}
+
+/** The cookie of a dashboard that was opened with its token. */
+export function cookieOf(url: string): string | undefined {
+  return cookies.get(new URL(url).origin);
+}
+
+/** The headers that a request has of itself. */
+function ownHeaders(url: string, isStranger = false): Record<string, string> {
+  const cookie = isStranger ? undefined : cookieOf(url);
+  return cookie === undefined ? {} : { cookie };
+}
+
 export interface Asked {
+  /** Sends no cookie of a dashboard that was opened. */
+  readonly isStranger?: boolean;
   readonly headers?: Record<string, string>;
   readonly body?: unknown;
   readonly method?: string;
@@ -18,7 +42,7 @@ export interface Asked {
 export function ask(
   base: string,
   path: string,
-  { headers = {}, body, method, agent }: Asked = {},
+  { headers = {}, body, method, agent, isStranger }: Asked = {},
 ): Promise<Answer> {
   const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
   return new Promise((resolve, reject) => {
@@ -26,7 +50,11 @@ export function ask(
       base + path,
       {
         method: method ?? (text === undefined ? 'GET' : 'POST'),
-        headers: { ...(text !== undefined && { 'content-type': 'application/json' }), ...headers },
+        headers: {
+          ...ownHeaders(base, isStranger),
+          ...(text !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
         agent: agent ?? false,
       },
       (response) => {
@@ -69,7 +97,7 @@ export function listen(base: string, topics: unknown, headers: Record<string, st
   let hasEnded = false;
   let hasBegun = false;
   const sent = request(`${base}/api/live?topics=${encodeURIComponent(JSON.stringify(topics))}`, {
-    headers,
+    headers: { ...ownHeaders(base), ...headers },
     agent: false,
   });
   sent.on('response', (response) => {

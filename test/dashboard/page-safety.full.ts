@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { GearMonkeyClient } from 'nestjs-gearmonkey';
+import { DashboardUrl } from 'nestjs-gearmonkey/dashboard';
 import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { useServedApps } from './dashboard-app.js';
@@ -51,7 +52,7 @@ describe('the page is safe', () => {
   async function serve(options: Parameters<typeof pageApp>[1] = {}) {
     const { module, gates } = pageApp(redis.url, options);
     const { app, base } = await apps.serve('express', module);
-    return { base, gates, client: app.get(GearMonkeyClient) };
+    return { app, base, gates, client: app.get(GearMonkeyClient) };
   }
 
   /** Goes to a view and waits until it is there. */
@@ -136,13 +137,15 @@ describe('the page is safe', () => {
   it(
     'behind a proxy that strips a prefix',
     async () => {
-      const { base, client } = await serve();
+      const { app, base, client } = await serve();
       await client.call(resize, { path: 'a' });
+      const { search } = new URL(app.get(DashboardUrl).url ?? '');
       const proxy = await stripping('/tools/queue', new URL(base).origin);
       try {
         const { port } = proxy.address() as AddressInfo;
         const through = `http://127.0.0.1:${port}/tools/queue/jobs`;
-        const { page, misdeeds } = await browser.open(through);
+        const { page, misdeeds } = await browser.open(through + search);
+        expect(page.url()).not.toContain('token');
         await page.getByRole('link', { name: 'resize' }).waitFor();
         await page.locator('.live.is-live').waitFor();
         await show(page, through, 'fn?fn=resize');

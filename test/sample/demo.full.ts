@@ -60,9 +60,11 @@ describe('npm run demo', () => {
   it('shows the jobs in a browser on request, until it is asked to end', async () => {
     const demo = new SampleProcess(['demo', '--dashboard', folder]);
     const url = await demo.says(/The jobs are at (http:\S+)/);
-    const page = await (await fetch(url)).text();
-    expect(page).toContain('<div id="app">');
-    const overview = (await (await fetch(`${url}api/overview`)).json()) as unknown;
+    const opened = await fetch(url, { redirect: 'manual' });
+    const headers = { cookie: opened.headers.getSetCookie()[0]?.split(';')[0] ?? '' };
+    const at = (path: string) => fetch(new URL(path, url), { headers });
+    await expect((await at('.')).text()).resolves.toContain('<div id="app">');
+    const overview = (await (await at('api/overview')).json()) as unknown;
     expect(overview).toEqual([expect.objectContaining({ fn: 'demo-digest', success: 42 })]);
     // Browsers open connections that they may not use.
     const unused = connect(Number(new URL(url).port), '127.0.0.1');

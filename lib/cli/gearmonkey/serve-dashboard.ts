@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { basicAuth } from '../../dashboard/basic-auth.js';
 import { DashboardModule } from '../../dashboard/dashboard.module.js';
+import { DashboardUrl } from '../../dashboard/dashboard-url.js';
 import { isLoopback } from '../../dashboard/request-facts.js';
 import { ConfigurationError } from '../../job/errors.js';
 import { GearMonkeyModule } from '../../nest/gearmonkey.module.js';
@@ -39,7 +40,7 @@ export async function serve({ out, signal }: Context, _args: unknown, flags: Das
   const app = await NestFactory.create(root, { logger: ['warn', 'error'], abortOnError: false, ...closing });
   try {
     await app.listen(port, host);
-    const url = (await app.getUrl()).replace(/\/?$/, '/');
+    const url = app.get(DashboardUrl, { strict: false }).url ?? (await app.getUrl()).replace(/\/?$/, '/');
     out.show({ url }, `The dashboard is at ${url}`);
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   } finally {

@@ -1,0 +1,64 @@
+import { Inject, Injectable, Logger, VersioningType, type OnApplicationBootstrap } from '@nestjs/common';
+import { HttpAdapterHost, ModuleRef, type ApplicationConfig } from '@nestjs/core';
+import type { Server } from 'node:http';
+import { Server as TlsServer } from 'node:tls';
+import { DASHBOARD_PATH } from './dashboard.options.js';
+import { LocalAccess } from './local-access.js';
+import { isLoopback } from './request-facts.js';
+
+/**
+ * Where a dashboard without `auth` is opened. The app logs it when it listens; `app.get(DashboardUrl).url` is for programs
+ * and tests.
+ */
+@Injectable()
+export class DashboardUrl implements OnApplicationBootstrap {
+  private readonly log = new Logger('Dashboard');
+
+  constructor(
+    @Inject(LocalAccess) private readonly access: { readonly token: string | undefined },
+    @Inject(DASHBOARD_PATH) private readonly path: string,
+    @Inject(HttpAdapterHost) private readonly adapters: HttpAdapterHost,
+    @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (this.access.token === undefined) return;
+    this.server?.once('listening', () => {
+      const { url } = this;
+      if (url !== undefined)
+        this.log.log(`Without \`auth\` the dashboard answers only this machine, at ${url}`);
+    });
+  }
+
+  /** With the token; undefined with `auth`, and unless the app listens on an address of this machine. */
+  get url(): string | undefined {
+    const address = this.server?.address() ?? null;
+    const { token } = this.access;
+    if (token === undefined || address === null || typeof address === 'string') return undefined;
+    if (!isLoopback(address.address)) return undefined;
+    const name = address.address.replace(/^::ffff:/, '');
+    const host = name.includes(':') ? `[${name}]` : name;
+    const scheme = this.server instanceof TlsServer ? 'https' : 'http';
+    const path = [...prefixesOf(this.moduleRef), this.path].filter((part) => part !== '');
+    return `${scheme}://${host}:${address.port}/${path.map((part) => `${part}/`).join('')}?token=${token}`;
+  }
+
+  private get server(): Server | undefined {
+    return this.adapters.httpAdapter?.getHttpServer() as Server | undefined;
+  }
+}
+
+/** The app's global prefix and version: Nest has no public way to ask for them from inside. */
+function prefixesOf(moduleRef: ModuleRef): string[] {
+  const { container } = moduleRef as unknown as { container?: { applicationConfig?: ApplicationConfig } };
+  const config = container?.applicationConfig;
+  const versioning = config?.getVersioning();
+  const version = versioning?.type === VersioningType.URI ? versioning : undefined;
+  const isOne = typeof version?.defaultVersion === 'string';
+  return [
+    (config?.getGlobalPrefix() ?? '').replace(/^\/+|\/+$/g, ''),
+    isOne
+      ? `${version.prefix === false ? '' : (version.prefix ?? 'v')}${String(version.defaultVersion)}`
+      : '',
+  ];
+}

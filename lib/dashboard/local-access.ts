@@ -1,0 +1,102 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import { ConfigurationError } from '../job/errors.js';
+import { secretDigest, secretEquals } from '../net/secret-equals.js';
+import { ApiFailure } from './dashboard-errors.js';
+import { DASHBOARD, DASHBOARD_PATH, type CheckedDashboard, type DashboardUser } from './dashboard.options.js';
+import { cookiesOf, isLocal, isRead, pathOf, rawRequest } from './request-facts.js';
+
+const VARIABLE = 'GEARMONKEY_DASHBOARD_TOKEN';
+const TOKEN_BYTES = 24;
+/** Who has the token. */
+const LOCAL: DashboardUser = { name: 'local', view: true, act: true };
+
+/**
+ * Who may use a dashboard without `auth`: who has the token that the app logs when it starts. An address proves nothing: a
+ * plain proxy brings requests from anywhere in the name of this machine, which has other users as well.
+ */
+@Injectable()
+export class LocalAccess {
+  // Private, so that neither `inspect` nor JSON show them.
+  readonly #token: string;
+  readonly #digest: Buffer;
+
+  constructor(
+    @Inject(DASHBOARD) private readonly options: CheckedDashboard,
+    @Inject(DASHBOARD_PATH) private readonly path: string,
+  ) {
+    this.#token = tokenOf(options.auth ? undefined : process.env[VARIABLE]);
+    this.#digest = secretDigest(this.#token);
+  }
+
+  /** What opens the dashboard; undefined if `auth` decides that. */
+  get token(): string | undefined {
+    return this.options.auth ? undefined : this.#token;
+  }
+
+  /** The user, if the request has the cookie. One that brings the token gets it. @throws ApiFailure 302, 401, 403 */
+  userOf(request: object): DashboardUser {
+    const raw = rawRequest(request);
+    if (!isLocal(raw))
+      throw new ApiFailure(403, 'LOCAL_ONLY', 'Without `auth` the dashboard answers only this machine.');
+    const cookie = cookieName(raw);
+    const isKnown = (cookiesOf(raw).get(cookie) ?? []).some((value) => this.isToken(value));
+    const [path, given] = [pathOf(request), queryToken(raw)];
+    if (given !== undefined && isRead(raw) && this.isPage(path) && (isKnown || this.isToken(given)))
+      throw withoutToken(path, this.#token, cookie, raw);
+    if (isKnown) return LOCAL;
+    throw new ApiFailure(
+      401,
+      'NOT_LOGGED_IN',
+      'Open the dashboard at the URL with a token that the app logs when it starts. ' +
+        `The token is another one after a restart, unless $${VARIABLE} is set.`,
+    );
+  }
+
+  private isToken(text: string): boolean {
+    return secretEquals(secretDigest(text), this.#digest);
+  }
+
+  private isPage(path: string): boolean {
+    return path.endsWith('/') || (this.path !== '' && path.endsWith(`/${this.path}`));
+  }
+}
+
+/** @throws ConfigurationError */
+function tokenOf(given: string | undefined): string {
+  if (given === undefined || given === '') return randomBytes(TOKEN_BYTES).toString('base64url');
+  if (/^[\w.~-]{16,200}$/.test(given)) return given;
+  throw new ConfigurationError(
+    `$${VARIABLE} must be 16 to 200 letters, digits or ._~-, such as the output of: openssl rand -hex 16`,
+  );
+}
+
+/** Browsers send a cookie to all ports of a host: apps on other ports have cookies of other names. */
+function cookieName({ headers, socket }: IncomingMessage): string {
+  const port = /:(\d{1,5})$/.exec(headers.host ?? '')?.[1] ?? socket.localPort;
+  return `gearmonkey-dashboard-${port}`;
+}
+
+function queryToken({ url = '' }: IncomingMessage): string | undefined {
+  const query = url.indexOf('?');
+  return query < 0 ? undefined : (new URLSearchParams(url.slice(query)).get('token') ?? undefined);
+}
+
+/**
+ * To the same page without the token in its address, with the cookie in its place. Both are relative, so that they are right
+ * behind a proxy that strips a prefix: a cookie that names no path is for the folder of the address that a browser asked for.
+ */
+function withoutToken(path: string, token: string, cookie: string, { socket }: IncomingMessage): ApiFailure {
+  if (!path.endsWith('/'))
+    return new ApiFailure(302, 'MOVED', 'It is in a folder of its own.', {
+      location: `${path.split('/').at(-1)}/?token=${token}`,
+    });
+  const secure = (socket as TLSSocket).encrypted ? '; Secure' : '';
+  const set = `${cookie}=${token}; HttpOnly; SameSite=Strict${secure}`;
+  return new ApiFailure(302, 'LOGGED_IN', 'The token is in a cookie now.', {
+    location: './',
+    'set-cookie': set,
+  });
+}

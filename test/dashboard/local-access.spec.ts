@@ -1,0 +1,230 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Logger, VersioningType, type INestApplication, type LoggerService } from '@nestjs/common';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { connect, type AddressInfo, type Server } from 'node:net';
+import { inspect } from 'node:util';
+import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
+import { DashboardModule, type DashboardModuleOptions } from 'nestjs-gearmonkey/dashboard';
+import type { Session } from '../../lib/dashboard/api.js';
+import { LocalAccess } from '../../lib/dashboard/local-access.js';
+import { DashboardUrl } from '../../lib/dashboard/dashboard-url.js';
+import { useTls } from '../support/tls.js';
+import { PLATFORMS, useServedApps } from './dashboard-app.js';
+import { ask, cookieOf, json } from './http.js';
+import { plain } from './proxy.js';
+
+const VARIABLE = 'GEARMONKEY_DASHBOARD_TOKEN';
+const FIXED = 'a-token-that-stays-the-same';
+const STRANGER = { isStranger: true };
+const ROUTES = ['', '/', '/index.html', '/api/session', '/api/overview', '/api/live?topics=[]', '/x.js'];
+
+describe('a dashboard without `auth` over HTTPS', () => {
+  const apps = useServedApps();
+  const tls = useTls();
+
+  it('names its URL so, and sends its cookie over HTTPS only', async () => {
+    const imports = [GearMonkeyModule.forRoot({ connection: 'memory:' }), DashboardModule.forRoot()];
+    const httpsOptions = { key: tls.key, cert: tls.cert };
+    const app = await apps.create('express', { imports }, { httpsOptions });
+    await app.listen(0, '127.0.0.1');
+    const { url = '' } = app.get(DashboardUrl, { strict: false });
+    expect(url).toMatch(/^https:/);
+    const sent = request(url, { ca: tls.ca, agent: false }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    response.resume();
+    expect(response.headers['set-cookie']).toEqual([
+      expect.stringMatching(/; HttpOnly; SameSite=Strict; Secure$/),
+    ]);
+  });
+});
+
+describe.each(PLATFORMS)('a dashboard without `auth` on %s', (platform) => {
+  const apps = useServedApps();
+  const proxies: Server[] = [];
+  afterEach(() => {
+    delete process.env[VARIABLE];
+    Logger.overrideLogger(false);
+    for (const proxy of proxies.splice(0)) proxy.close();
+  });
+  const modules = (options: DashboardModuleOptions = {}) => ({
+    imports: [GearMonkeyModule.forRoot({ connection: 'memory:' }), DashboardModule.forRoot(options)],
+  });
+  const serve = (configure?: (app: INestApplication) => void) => apps.serve(platform, modules(), configure);
+  const urlOf = (app: INestApplication) => app.get(DashboardUrl, { strict: false }).url ?? '';
+  const codeOf = (text: string) => (JSON.parse(text) as { code: string }).code;
+
+  /** The lines that the app logs of its dashboard from now on. */
+  function linesOfLog(): string[] {
+    const lines: string[] = [];
+    const log = (text: string, context: string) => context === 'Dashboard' && lines.push(text);
+    Logger.overrideLogger({ log, warn: log, error: log } as unknown as LoggerService);
+    return lines;
+  }
+
+  it('shows and changes nothing behind a plain proxy, which brings requests in the name of this machine', async () => {
+    const { app, base } = await serve();
+    const proxy = await plain(base);
+    proxies.push(proxy);
+    const outside = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/jobs`;
+    for (const route of ROUTES) {
+      const { status, text } = await ask(outside, route);
+      expect([route, status, codeOf(text)]).toEqual([route, 401, 'NOT_LOGGED_IN']);
+    }
+    const headers = { 'sec-fetch-site': 'same-origin', host: 'jobs.public.example' };
+    const body = { action: 'pause', fn: 'mail' };
+    expect((await ask(outside, '/api/act', { body, headers })).status).toBe(401);
+    await expect(app.get(GearMonkeyClient).isPaused('mail')).resolves.toBe(false);
+  });
+
+  it('answers others on this machine with where its token is', async () => {
+    const { base } = await serve();
+    for (const route of ROUTES) {
+      const { status, text } = await ask(base, route, STRANGER);
+      expect([route, status]).toEqual([route, 401]);
+      expect(text).toContain('a token that the app logs when it starts');
+    }
+    expect((await ask(base, '/api/session', { ...STRANGER, method: 'HEAD' })).status).toBe(401);
+  });
+
+  it('logs its URL with the token, which is turned into a cookie and leaves the address', async () => {
+    let lines: string[] = [];
+    const { app, base } = await serve(() => void (lines = linesOfLog()));
+    const { port } = new URL(base);
+    const url = urlOf(app);
+    expect(lines).toEqual([expect.stringContaining(url)]);
+    expect(url).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:${port}/jobs/\\?token=[\\w-]{32}$`));
+    const moved = await ask(url, '', STRANGER);
+    const [cookie = ''] = moved.headers['set-cookie'] ?? [];
+    expect([moved.status, moved.headers.location]).toEqual([302, './']);
+    const token = new URL(url).searchParams.get('token');
+    expect(cookie).toBe(`gearmonkey-dashboard-${port}=${token}; HttpOnly; SameSite=Strict`);
+    expect(moved.headers['referrer-policy']).toBe('no-referrer');
+    expect(moved.text).not.toContain(token);
+    const headers = { cookie: cookie.split(';')[0] ?? '' };
+    expect((await ask(base, '/', { ...STRANGER, headers })).status).toBe(200);
+    expect((await json<Session>(base, '/api/session', { ...STRANGER, headers })).user).toBe('local');
+    expect((await ask(base, '/api/live', { ...STRANGER, headers })).status).toBe(400);
+    const direct = await ask(base, `?token=${token}`, STRANGER);
+    expect([direct.status, direct.headers.location]).toEqual([302, `jobs/?token=${token}`]);
+    expect(direct.headers['set-cookie']).toBeUndefined();
+  });
+
+  it('takes the token for the page only, and no other token', async () => {
+    const { app, base } = await serve();
+    const token = new URL(urlOf(app)).searchParams.get('token') ?? '';
+    const other = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;
+    const wrong = [`/api/session?token=${token}`, '/?token=', `/?token=${other}`, `/?token=${token}x`];
+    for (const path of wrong) {
+      const { status, headers } = await ask(base, path, STRANGER);
+      expect([path, status, headers['set-cookie']]).toEqual([path, 401, undefined]);
+    }
+    const body = { action: 'pause', fn: 'mail' };
+    expect((await ask(base, `/api/act?token=${token}`, { ...STRANGER, body })).status).toBe(401);
+    const name = `gearmonkey-dashboard-${new URL(base).port}`;
+    for (const cookie of [
+      `${name}=`,
+      `${name}=${other}`,
+      `other=${token}`,
+      name,
+      `${name}=${token}x`,
+      token,
+    ]) {
+      const { status } = await ask(base, '/api/session', { headers: { cookie } });
+      expect([cookie, status]).toEqual([cookie, 401]);
+    }
+    const twice = { headers: { cookie: `${name}=${other}; a=b; ${name}=${token}` } };
+    expect((await ask(base, '/api/session', twice)).status).toBe(200);
+    const old = await ask(base, `/?token=${other}`);
+    expect([old.status, old.headers.location]).toEqual([302, './']);
+  });
+
+  it('has a cookie of its own beside that of a dashboard on another port', async () => {
+    const [one, two] = [await serve(), await serve()];
+    const [first = '', second = ''] = [cookieOf(one.base), cookieOf(two.base)];
+    const headers = { cookie: `${first}; ${second}` };
+    for (const { base } of [one, two])
+      expect((await ask(base, '/api/session', { headers })).status).toBe(200);
+    expect((await ask(one.base, '/api/session', { headers: { cookie: second } })).status).toBe(401);
+    const [, token] = second.split('=');
+    const forged = { cookie: `${first.split('=')[0]}=${token}` };
+    expect((await ask(one.base, '/api/session', { headers: forged })).status).toBe(401);
+  });
+
+  it('answers only requests of this machine by its own name, also with the cookie', async () => {
+    const { base } = await serve();
+    const status = async (headers: Record<string, string>) =>
+      (await ask(base, '/api/session', { headers })).status;
+    const [name = '', token = ''] = cookieOf(base)?.split('=') ?? [];
+    for (const host of ['localhost:80', '127.0.0.1:80', '[::1]:80', 'LOCALHOST:80'])
+      expect([host, await status({ host, cookie: `gearmonkey-dashboard-80=${token}` })]).toEqual([host, 200]);
+    expect(await status({ host: 'localhost', cookie: `${name}=${token}` })).toBe(200);
+    for (const host of ['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example', '10.0.0.1'])
+      expect([host, await status({ host })]).toEqual([host, 403]);
+    for (const header of [
+      ...['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-proto', 'x-real-ip', 'x-original-host'],
+      ...['cf-connecting-ip', 'true-client-ip'],
+    ])
+      expect([header, await status({ [header]: '127.0.0.1' })]).toEqual([header, 403]);
+  });
+
+  it('answers HTTP/1.0 by the same rules', async () => {
+    const { base } = await serve();
+    const answerTo = async (head: string) => {
+      const socket = connect(Number(new URL(base).port), '127.0.0.1');
+      let text = '';
+      socket.on('data', (part: Buffer) => (text += part.toString()));
+      socket.write(`GET /jobs/api/session HTTP/1.0\r\n${head}\r\n`);
+      await once(socket, 'close');
+      return text.slice(0, text.indexOf('\r\n'));
+    };
+    await expect(answerTo('')).resolves.toContain('403');
+    await expect(answerTo('Host: localhost\r\n')).resolves.toContain('401');
+    const cookie = `Cookie: ${cookieOf(base)}\r\n`;
+    await expect(answerTo(`Host: ${new URL(base).host}\r\n${cookie}`)).resolves.toContain('200');
+    await expect(answerTo(cookie)).resolves.toContain('403');
+  });
+
+  it('has the token of the environment, so that restarts and processes of one app share it', async () => {
+    process.env[VARIABLE] = FIXED;
+    const [one, two] = [await serve(), await serve()];
+    for (const { app, base } of [one, two]) expect(urlOf(app)).toBe(`${base}/?token=${FIXED}`);
+    process.env[VARIABLE] = '';
+    expect(urlOf((await serve()).app)).not.toContain(FIXED);
+    for (const wrong of ['short', 'with spaces in the text', 'semi;colon-semi;colon', 'x'.repeat(201)]) {
+      process.env[VARIABLE] = wrong;
+      const refused = apps.create(platform, modules());
+      await expect(refused).rejects.toThrow(`$${VARIABLE} must be 16 to 200 letters`);
+    }
+  });
+
+  it('has no token with `auth`', async () => {
+    process.env[VARIABLE] = FIXED;
+    const auth = () => undefined;
+    let lines: string[] = [];
+    const { app, base } = await apps.serve(platform, modules({ auth }), () => void (lines = linesOfLog()));
+    expect([lines, urlOf(app)]).toEqual([[], '']);
+    const cookie = `gearmonkey-dashboard-${new URL(base).port}=${FIXED}`;
+    expect((await ask(base, '/', { headers: { cookie } })).status).toBe(401);
+    expect((await ask(base, `/?token=${FIXED}`)).status).toBe(401);
+  });
+
+  it('names its URL with the global prefix and version of the app', async () => {
+    const { app, base } = await serve((created) => {
+      created.setGlobalPrefix('/tools/');
+      created.enableVersioning({ type: VersioningType.URI, defaultVersion: '2' });
+    });
+    const at = base.replace('/jobs', '/tools/v2/jobs');
+    expect(urlOf(app)).toContain(`${at}/?token=`);
+    expect((await ask(at, '/')).status).toBe(200);
+  });
+
+  it('shows its token to no one who logs its objects', async () => {
+    process.env[VARIABLE] = FIXED;
+    const access = (await serve()).app.get(LocalAccess, { strict: false });
+    expect(access.token).toBe(FIXED);
+    for (const text of [inspect(access, { depth: 12, showHidden: true }), JSON.stringify(access)])
+      expect(text).not.toContain(FIXED);
+  });
+});
