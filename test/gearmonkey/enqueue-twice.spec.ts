@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
+import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
+import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import { LossyProxy } from '../support/lossy-proxy.js';
-import { eventually } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 
@@ -71,6 +74,25 @@ describe('An enqueue whose reply is lost', () => {
     await client.close();
     const outcomes = await Promise.allSettled(running);
     for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { code: 'CONNECTION' } });
+  });
+
+  it('rejects with ConnectionError when the connection is closed while the server answers nothing', async () => {
+    const { commands, hub, close } = openConnections(server.url);
+    const store = new RedisStore(commands, hub, { timeout: 15_000, keysOf });
+    const fn = server.fn();
+    await store.enqueue(fn, [Buffer.from('1')], { queue: 'normal' });
+    await server.redis.client('PAUSE', 60_000, 'WRITE');
+    try {
+      const enqueued = store.enqueue(fn, [Buffer.from('2')], { queue: 'normal' });
+      const refused = expect(enqueued).rejects.toMatchObject({ code: 'CONNECTION' });
+      await until(async () => /blocked_clients:[1-9]/.test(await server.redis.info('clients')));
+      hub.close();
+      commands.close();
+      close();
+      await refused;
+    } finally {
+      await server.redis.client('UNPAUSE');
+    }
   });
 
   it('creates nothing if it arrives late, after its deadline and a later call', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { placementOf, queueOf, uniqueOf, type RunOptions } from '../../lib/gearmonkey/client/run-options.js';
+import { checkTags } from '../../lib/job/tags.js';
 import { checkUnique } from '../../lib/job/unique.js';
 
 const NOW = 1_000_000;
@@ -26,5 +27,30 @@ describe('The options of a run', () => {
     expect(uniqueOf({}, ofDefinition)).toBe(ofDefinition);
     expect(uniqueOf({ unique: false }, ofDefinition)).toBeUndefined();
     expect(uniqueOf({ unique: { key: 'b', while: 'waiting' } }, ofDefinition)?.rule.kind).toBe('waiting');
+  });
+
+  // A character of three bytes.
+  it.each([
+    ['unique.key', 255],
+    ['tags[0]', 128],
+  ])('have %s of at most %i bytes, however many characters these are', (option, most) => {
+    const use = (text: string) =>
+      option === 'tags[0]' ? checkTags([text]) : uniqueOf({ unique: { key: text } }, undefined);
+    const [fits, tooLong] = ['x'.repeat(most), '€'.repeat(Math.ceil((most + 1) / 3))];
+    expect(tooLong.length).toBeLessThan(most);
+    expect(use(fits)).toBeDefined();
+    expect(() => use(tooLong)).toThrow(`Expected \`${option}\` to be`);
+  });
+
+  it.each(['a\nb', '\0', 'a\u0085'])('have no tags with control characters: %j', (tag) => {
+    expect(() => checkTags([tag])).toThrow('Expected `tags[0]` to be');
+  });
+
+  it('postpone a job by its whole span at least', () => {
+    const options = { unique: { key: 'a', debounce: '2s', maxWait: '1s' } } as const;
+    expect(() => uniqueOf(options, undefined)).toThrow('maxWait');
+    expect(uniqueOf({ unique: { ...options.unique, maxWait: '2s' } }, undefined)?.rule).toMatchObject({
+      longest: 2000,
+    });
   });
 });

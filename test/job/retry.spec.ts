@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { InvalidOptionError, UnreadablePayloadError, ValidationError } from '../../lib/job/errors.js';
+import {
+  InvalidOptionError,
+  NotSerializableError,
+  UnreadablePayloadError,
+  ValidationError,
+} from '../../lib/job/errors.js';
 import {
   checkRetry,
   retryDelay,
@@ -68,9 +73,14 @@ describe('retryDelay', () => {
   it.each([
     ['an UnrecoverableError', new UnrecoverableError('hopeless')],
     ['a ValidationError', new ValidationError('fn', 'input', [{ path: 'a', message: 'is missing' }])],
+    ['an output that can not be written', new NotSerializableError('fn', 'output', 'json', error)],
     ['an UnreadablePayloadError', new UnreadablePayloadError('fn', 'input', 'json', 'it is not UTF-8')],
   ])('is undefined after %s, with any options', (_, hopeless) => {
     expect(waits({ attempts: 10 }, 0, hopeless)).toEqual([]);
+  });
+
+  it('is that of any error after a payload of another job could not be written', () => {
+    expect(waits({ attempts: 2 }, 0, new NotSerializableError('fn', 'input', 'json', error))).toEqual([1000]);
   });
 
   it('doubles from one second to one hour by default', () => {

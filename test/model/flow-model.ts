@@ -171,10 +171,13 @@ function checkParents(
   expect(seen.toSorted()).toEqual(expected.toSorted());
 }
 
+/** What flows are run on. */
+export type FlowRig = Pick<ClientRig, 'fn' | 'client' | 'source' | 'close'>;
+
 /** Runs so many random flows on a server. */
-export function randomFlows(rigOf: () => Promise<ClientRig>, runs: number): void {
+export function randomFlows(rigOf: () => Promise<FlowRig>, runs: number): void {
   describe('random flows', () => {
-    let rig: ClientRig;
+    let rig: FlowRig;
     beforeAll(async () => {
       rig = await rigOf();
     });

@@ -43,7 +43,8 @@ describe('a mutant', () => {
   it('is killed by a test that fails, and survives those that pass', () => {
     expect(judge(mutant, [result])).toEqual({ mutant, is: 'killed', by: 'a.spec.ts: does it' });
     expect(judge(mutant, [{ ...result, failed: false, failures: [] }]).is).toBe('survived');
-    expect(judge(mutant, undefined).is).toBe('hung');
+    expect(judge(mutant, 'hung').is).toBe('hung');
+    expect(judge(mutant, 'crashed').is).toBe('crashed');
   });
 
   it('is broken if its code does not load', () => {

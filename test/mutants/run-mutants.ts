@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.js';
 
 export interface Verdict {
   readonly mutant: Mutant;
-  readonly is: 'killed' | 'hung' | 'survived' | 'broken';
+  readonly is: 'killed' | 'hung' | 'crashed' | 'survived' | 'broken';
   /** The test that noticed it, or what is wrong with the mutant. */
   readonly by: string;
 }
@@ -51,8 +51,8 @@ async function checkUnchanged(trees: readonly TreeCopy[], mutants: readonly Muta
     trees.map(async (tree, index) => {
       const own = suites.slice(index * share, (index + 1) * share);
       if (own.length === 0) return;
-      const results = await tree.run(own);
-      if (!results) throw new Error('The suites take too long without any change.');
+      const results = await tree.runUnchanged(own);
+      if (typeof results === 'string') throw new Error(`The suites ${results} without any change.`);
       const failed = results.find((result) => result.failed);
       if (failed) throw new Error(`${failed.suite} fails without any change: ${failed.failures[0]?.message}`);
     }),
@@ -60,7 +60,8 @@ async function checkUnchanged(trees: readonly TreeCopy[], mutants: readonly Muta
 }
 
 export function judge(mutant: Mutant, results: RunResult): Verdict {
-  if (!results) return { mutant, is: 'hung', by: 'the run did not end in time' };
+  if (results === 'hung') return { mutant, is: results, by: 'the run did not end in time' };
+  if (results === 'crashed') return { mutant, is: results, by: 'the run ended without a result' };
   const failed = results.find((result) => result.failed);
   const [first] = failed?.failures ?? [];
   if (!failed || !first) return { mutant, is: 'survived', by: '' };

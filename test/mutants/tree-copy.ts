@@ -13,6 +13,8 @@ const LINKED = ['node_modules', 'dist'];
 /** For tests that hang because of a change: each ends before. */
 const TEST_TIMEOUT_MS = 60_000;
 const RUN_TIMEOUT_MS = 300_000;
+/** For all suites, without any change. */
+const UNCHANGED_TIMEOUT_MS = 3_600_000;
 
 export interface SuiteResult {
   readonly suite: string;
@@ -23,8 +25,8 @@ export interface SuiteResult {
   readonly ran: boolean;
 }
 
-/** Jest's answer, or nothing if it did not end in time. */
-export type RunResult = readonly SuiteResult[] | undefined;
+/** Jest's answer; or that it did not end in time, or ended without one, as when the memory was full. */
+export type RunResult = readonly SuiteResult[] | 'hung' | 'crashed';
 
 /** A copy of the working tree, in which one file at a time is changed. */
 export class TreeCopy {
@@ -44,13 +46,18 @@ export class TreeCopy {
     return new TreeCopy(folder);
   }
 
-  /** Runs these suites of the fast tier. */
-  async run(suites: readonly string[]): Promise<RunResult> {
+  /** Runs these suites of the fast tier, without any change. */
+  runUnchanged(suites: readonly string[]): Promise<RunResult> {
+    return this.run(suites, UNCHANGED_TIMEOUT_MS);
+  }
+
+  private async run(suites: readonly string[], timeout: number): Promise<RunResult> {
     const output = join(this.folder, 'result.json');
     rmSync(output, { force: true });
     const args = ['--runInBand', `--testTimeout=${TEST_TIMEOUT_MS}`, '--json', `--outputFile=${output}`];
-    const inTime = await this.jest([...args, '--runTestsByPath', ...suites]);
-    return inTime ? this.resultsIn(output) : undefined;
+    const inTime = await this.jest([...args, '--runTestsByPath', ...suites], timeout);
+    if (!inTime) return 'hung';
+    return existsSync(output) ? this.resultsIn(output) : 'crashed';
   }
 
   /** The same with the change, which is taken back afterwards. */
@@ -59,7 +66,7 @@ export class TreeCopy {
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, change(text, mutant));
     try {
-      return await this.run(mutant.suites);
+      return await this.run(mutant.suites, RUN_TIMEOUT_MS);
     } finally {
       writeFileSync(path, text);
     }
@@ -71,19 +78,17 @@ export class TreeCopy {
   }
 
   /** Runs Jest. False if it took too long. */
-  private async jest(args: readonly string[]): Promise<boolean> {
+  private async jest(args: readonly string[], timeout: number): Promise<boolean> {
     const env = { ...process.env, NODE_OPTIONS: '', TEST_TIER: 'fast' };
     this.running = new TestProcess(process.execPath, [...JEST, ...args], { cwd: this.folder, env });
-    const late = sleep(RUN_TIMEOUT_MS, 'late', { ref: false });
-    const end = await Promise.race([this.running.ended(2 * RUN_TIMEOUT_MS), late]);
+    const late = sleep(timeout, 'late', { ref: false });
+    const end = await Promise.race([this.running.ended(2 * timeout), late]);
     if (end !== 'late') return true;
     await this.running.kill('SIGTERM');
     return false;
   }
 
   private resultsIn(output: string): SuiteResult[] {
-    if (!existsSync(output))
-      throw this.running?.error('ended before it had a result') ?? new Error('not run');
     const { testResults } = JSON.parse(readFileSync(output, 'utf8')) as JestResult;
     return testResults.map(({ name, status, message, assertionResults }) => {
       const failed = assertionResults.filter((test) => test.status === 'failed');

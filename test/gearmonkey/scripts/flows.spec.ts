@@ -394,6 +394,52 @@ describe('The scripts of flows', () => {
       expect(await redis().exists(job(1), job(2), keysOf(fn).scheduled, keysOf(fn).members)).toBe(0);
     });
 
+    describe('before it has begun', () => {
+      /** Ends a job as another program does, which knows nothing of flows that have not begun. */
+      async function end(id: number): Promise<void> {
+        await redis().hset(job(id), 'status', 'error', 'output', 'no', 'finished', NOW);
+        await redis().zrem(keysOf(fn).scheduled, id);
+        await redis().zadd(keysOf(fn).members, 2, id);
+      }
+      const ending = (id: number) => redis().zscore(keysOf(fn).members, id);
+
+      it('puts off what follows from the end of one of its jobs', async () => {
+        await made([{}, {}]);
+        await end(1);
+        await settle(true);
+        expect([await ending(1), await field(2, 'status')]).toEqual(['2.5', 'idle']);
+        expect(await begin(3)).toBe(-1);
+        await settle(true);
+        expect([await field(2, 'status'), await field(3, 'status')]).toEqual(['error', 'error']);
+        expect(await state()).toEqual(['3', '0', '3']);
+      });
+
+      it('keeps what was counted', async () => {
+        await made([{}, {}]);
+        await redis().hset(flow(), 'failed', 1);
+        await begin(3);
+        expect(await state()).toEqual(['3', '0', '1']);
+      });
+
+      it('does not run its root if that was deleted', async () => {
+        await made([{}]);
+        await redis().del(job(1));
+        expect(await begin(2)).toBe(-1);
+        await settle();
+        expect(await field(2, 'status')).toBe('error');
+        expect([await take(), await redis().exists(job(1))]).toEqual([[], 0]);
+      });
+
+      it('is removed with its ended jobs if it never begins', async () => {
+        await made([{}]);
+        await end(2);
+        await settle(true);
+        await redis().del(flow(), `${flow()}:jobs`);
+        await settle(true);
+        expect(await redis().exists(job(1), job(2), keysOf(fn).scheduled, keysOf(fn).members)).toBe(0);
+      });
+    });
+
     it('includes jobs that are added after its jobs', async () => {
       await begun([]);
       await redis().expire(flow(), 500);

@@ -6,8 +6,9 @@ local function read_parents(entries)
   for i, entry in ipairs(entries) do
     local id, mark, fn = parse_entry(entry)
     local k = id and keys_of(fn)
-    local job = k and pcall('HMGET', k.jobs .. id, 'status', 'mark', 'flow', 'settled')
-    if not job or job.err or not job[1] or (mark ~= '' and (job[2] or '0') ~= mark) then return nil, i end
+    local job = k and pcall('HMGET', k.jobs .. id, 'status', 'mark', 'flow', 'settled', 'after')
+    local is_there = job and not job.err and job[1] and not is_unbegun(job[5], job[3])
+    if not is_there or (mark ~= '' and (job[2] or '0') ~= mark) then return nil, i end
     parents[i] = { k = k, id = id, mark = job[2] or '0', status = job[1], flow = job[3] or nil, settled = job[4] }
   end
   return parents

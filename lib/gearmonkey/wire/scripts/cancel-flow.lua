@@ -19,7 +19,7 @@ local MOST_JOBS, MOST_SEARCHED = 100, 10
 -- include limits
 -- include cancel-job
 
-if call('EXISTS', flow) == 0 then return { 0, 0, 0 } end
+if not call('HMGET', flow, 'total')[1] then return { 0, 0, 0 } end
 -- Behind a first write that needs no memory a full one refuses no other.
 call('HDEL', flow, 'none')
 if from == 0 then call('HSET', flow, 'cancelled', '1') end

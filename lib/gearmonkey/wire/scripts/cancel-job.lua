@@ -1,9 +1,11 @@
+-- include unbegun
+
 --- Ends a job that waits or that a worker of this package runs. Uses `keys`, `now` and limits.lua of the script. Returns
 --- cancelled, finished, missing, lost or running, as cancel.lua. Lists are searched from the left, where new jobs are.
 --- `only_old`: one that runs goes on, and lists are searched from the right.
 local function cancel_job(id, mark, message, failure, only_old)
-  local job = call('HMGET', keys.jobs .. id, 'status', 'token', 'error', 'mark', 'key')
-  if not job[1] then return 'missing' end
+  local job = call('HMGET', keys.jobs .. id, 'status', 'token', 'error', 'mark', 'key', 'after', 'flow')
+  if not job[1] or is_unbegun(job[6], job[7]) then return 'missing' end
   if mark ~= '' and (job[4] or '0') ~= mark then return 'lost' end
   if job[3] == failure then return 'cancelled' end
   if job[1] == 'success' or job[1] == 'error' then return 'finished' end

@@ -43,7 +43,7 @@ local k = keys_of(string.sub(jobs, 5, -2))
 local flow
 for _, parent in ipairs(parents) do flow = flow or parent.flow end
 local key = flow and flow_key(flow)
-if key and call('EXISTS', key) == 0 then flow, key = nil, nil end
+if key and not call('HMGET', key, 'total')[1] then flow, key = nil, nil end
 
 local fields = {
   'input', input, 'status', 'idle', 'created', created, 'mark', mark, 'place', place, 'held', '0', 'settled', '0',

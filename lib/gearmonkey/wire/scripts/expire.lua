@@ -10,11 +10,12 @@
 -- include finish
 -- include foreign
 -- include expiry
+-- include unbegun
 
 local id, mark = ARGV[2], ARGV[3]
 local keys = { jobs = KEYS[1], locks = KEYS[2], channel = KEYS[3], is_alone = true }
-local job = redis.call('HMGET', KEYS[1] .. id, 'status', 'mark', 'after')
-if not job[1] or (mark ~= '' and (job[2] or '0') ~= mark) then return -1 end
+local job = redis.call('HMGET', KEYS[1] .. id, 'status', 'mark', 'after', 'flow')
+if not job[1] or is_unbegun(job[3], job[4]) or (mark ~= '' and (job[2] or '0') ~= mark) then return -1 end
 if job[1] == 'success' or job[1] == 'error' then return 0 end
 if job[1] ~= 'idle' then return -1 end
 local left = expire(keys, id, clock(ARGV[1]))

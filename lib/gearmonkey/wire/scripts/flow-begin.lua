@@ -23,17 +23,22 @@ if not parents then return unknown end
 begin_part('0')
 call('PERSIST', flow)
 call('PERSIST', KEYS[2])
-call('HSET', flow, 'root', ARGV[3], 'total', ARGV[4], 'done', '0', 'failed', '0')
+call('HSET', flow, 'root', ARGV[3], 'total', ARGV[4])
+for _, ends in ipairs({ 'done', 'failed' }) do call('HINCRBY', flow, ends, '0') end
 local k = keys_of(string.sub(KEYS[3], 5, -2))
 local id = string.match(ARGV[3], '^(%d+):')
 local waits, why = attach(k, id, ARGV[3] .. ':' .. k.fn, parents)
-local job = call('HMGET', k.jobs .. id, 'on-parent-error', 'place', 'options')
-if why and job[1] ~= 'run' then
-  fail_with_parent(k, id, job[1], why)
+local job = call('HMGET', k.jobs .. id, 'status', 'on-parent-error', 'place', 'options')
+if job[1] ~= 'idle' then
+  -- Another program has ended or deleted it meanwhile.
+  call('ZADD', k.members, '2', id)
+  touched[k.fn] = true
+elseif why and job[2] ~= 'run' then
+  fail_with_parent(k, id, job[2], why)
 elseif waits > 0 then
   call('HSET', k.jobs .. id, 'after', waits)
 else
-  activate(k, id, job[2], job[3])
+  activate(k, id, job[3], job[4])
 end
 if not touched[k.fn] then return 0 end
 call('HSET', flow, 'result', '-1')

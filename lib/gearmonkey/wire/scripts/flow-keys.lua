@@ -19,8 +19,4 @@ local function parse_entry(entry)
   return string.match(entry, '^(%d+):(%d*):(.+)$')
 end
 
---- The key of a flow, "NAME:FN"; nil if it has another form.
-local function flow_key(flow)
-  local name, fn = string.match(flow or '', '^([%w-]+):(.+)$')
-  return name and 'job:' .. fn .. ':flow:' .. name, name, fn
-end
+-- include unbegun

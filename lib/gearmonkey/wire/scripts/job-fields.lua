@@ -1,3 +1,5 @@
+-- include unbegun
+
 --- What a list shows of a job, as fields and values; nil if its hash is gone or its status is not one of `statuses`.
 --- With `payloads` also the beginning of its input and output: each value that is larger than 64 KiB is left out, and those
 --- after 512 KiB of a page, because reading them would take too long. `input:bytes` and `output:bytes` are their lengths.
@@ -9,10 +11,12 @@ local function fields_of(id, statuses, payloads)
     'status:dividend', 'status:divisor', 'error',
     'token', 'worker', 'waits',
   }
+  local SHOWN_NAMES = #NAMES
+  NAMES[SHOWN_NAMES + 1], NAMES[SHOWN_NAMES + 2] = 'after', 'flow'
   local key = keys.jobs .. id
   local values = read({}, 'HMGET', key, unpack(NAMES))
   local status = values[1]
-  if not status or (statuses and not statuses[status]) then return nil end
+  if not status or (statuses and not statuses[status]) or is_unbegun(values[SHOWN_NAMES + 1], values[SHOWN_NAMES + 2]) then return nil end
   local found = {}
   local function add(name, value)
     found[#found + 1], found[#found + 2] = name, value
@@ -24,8 +28,8 @@ local function fields_of(id, statuses, payloads)
     unread = unread - length
     add(name, string.sub(call('HMGET', key, name)[1], 1, SHOWN))
   end
-  for i, name in ipairs(NAMES) do
-    if values[i] then add(name, values[i]) end
+  for i = 1, SHOWN_NAMES do
+    if values[i] then add(NAMES[i], values[i]) end
   end
   local failed = status == 'idle' and 'error:' .. (values[6] or '')
   local last = failed and call('HMGET', key, failed)[1]

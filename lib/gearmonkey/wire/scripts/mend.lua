@@ -106,14 +106,14 @@ end
 --- Returns 1 if the job was moved or deleted, by this call or when it was sent before.
 local function mend(id, finished)
   local job = pcall('HMGET', keys.jobs .. id, 'status', 'finished', 'queue', 'key', 'options', 'retried', 'queued', 'waits',
-    'flow', 'held')
+    'flow', 'held', 'after')
   if job.err then return 0 end
   if verb == 'discard' and not job[1] then
     unlist(id)
     return 1
   end
   if verb == 'retry' and job[6] == name then return 1 end
-  if job[1] ~= 'error' or (job[2] or '') ~= finished then return 0 end
+  if job[1] ~= 'error' or (job[2] or '') ~= finished or is_unbegun(job[11], job[9]) then return 0 end
   return verb == 'retry' and retry(id, job) or verb == 'discard' and discard(id, job) or 0
 end
 

@@ -8,7 +8,7 @@
   because jobs of this one wait for theirs, and what went wrong, or ''.
 
   Members have the score 0 while they wait for others, 1 from then on, 2 once they have ended, and 2.5 if that could not be
-  settled, as for lack of a right: others go on, and it is tried again with the next look.
+  settled, as for lack of a right, or since their flow has not begun: others go on, and it is tried again with the next look.
 ]]
 -- include clock
 -- include finish
@@ -81,14 +81,30 @@ local function go_on(key, list, field, from, act)
   return budget > 0
 end
 
+--- Removes a job whose flow never began. What waits for it is of the same flow.
+local function drop(id)
+  local key = k.jobs .. id
+  call('ZREM', members, id)
+  call('ZREM', k.scheduled, id)
+  call('DEL', key, key .. ':children', key .. ':parents')
+end
+
+--- Puts off what follows from the end of a job whose flow has not begun: the lists of such a job may not be whole.
+local function put_off(id, flow)
+  if call('EXISTS', (flow_key(flow))) == 0 then drop(id) else call('ZADD', members, '2.5', id) end
+  budget = budget - 1
+  return true
+end
+
 --- Returns whether everything is done for this job.
 local function settle(id)
   local key = k.jobs .. id
-  local job = read({}, 'HMGET', key, 'status', 'flow', 'held', 'kept', 'children-done', 'parents-done')
+  local job = read({}, 'HMGET', key, 'status', 'flow', 'held', 'kept', 'children-done', 'parents-done', 'after')
   if job[1] == 'idle' or job[1] == 'busy' then
     call('ZADD', members, '1', id)
     return true
   end
+  if is_unbegun(job[7], job[2]) then return put_off(id, job[2]) end
   local succeeded = job[1] == 'success'
   local why = 'job ' .. id .. ' of "' .. k.fn .. '" ' .. (job[1] and 'did not succeed' or 'was deleted')
   local function tell(entry) return release(entry, succeeded, why) end
@@ -115,14 +131,9 @@ end
 
 --- Removes a job whose flow never began, as its client died.
 local function drop_orphan(id)
-  local key = k.jobs .. id
-  local job = read({}, 'HMGET', key, 'status', 'flow', 'after')
+  local job = read({}, 'HMGET', k.jobs .. id, 'status', 'flow', 'after')
   if note_if_ended(id, job[1]) then return end
-  local flow = job[3] and job[2] and flow_key(job[2])
-  if not flow or call('EXISTS', flow) == 1 then return end
-  call('ZREM', members, id)
-  call('ZREM', k.scheduled, id)
-  call('DEL', key, key .. ':children', key .. ':parents')
+  if is_unbegun(job[3], job[2]) and call('EXISTS', (flow_key(job[2]))) == 0 then drop(id) end
 end
 
 --- Some members of a score, others in each second.

@@ -1,9 +1,11 @@
+-- include unbegun
+
 --- Gives a job a signal. The first one with a name counts: a later one changes nothing. A job that waits for it is due now.
 --- Uses `keys`, `now` and limits.lua of the script. Returns signalled, known, finished, missing or lost.
 local function give_signal(id, mark, name, data)
   local key = keys.jobs .. id
-  local job = redis.pcall('HMGET', key, 'status', 'mark', 'waits', 'key', 'signal:' .. name)
-  if job.err or not job[1] then return 'missing' end
+  local job = redis.pcall('HMGET', key, 'status', 'mark', 'waits', 'key', 'signal:' .. name, 'after', 'flow')
+  if job.err or not job[1] or is_unbegun(job[6], job[7]) then return 'missing' end
   if mark ~= '' and (job[2] or '0') ~= mark then return 'lost' end
   if job[1] == 'success' or job[1] == 'error' then return 'finished' end
   if job[5] then return 'known' end

@@ -16,13 +16,14 @@
 -- include clock
 -- include foreign
 -- include rights
+-- include unbegun
 
 local call, pcall = redis.call, redis.pcall
 local id, mark, target, score, input = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[7]
 local hash, SCHEDULED, LISTS = KEYS[1] .. id, 2, { 3, 4, 5 }
 
-local job = call('HMGET', hash, 'status', 'attempts', 'snoozes', 'mark', 'key', 'after', 'place')
-if not job[1] then return 'missing' end
+local job = call('HMGET', hash, 'status', 'attempts', 'snoozes', 'mark', 'key', 'after', 'place', 'flow')
+if not job[1] or is_unbegun(job[6], job[8]) then return 'missing' end
 if mark ~= '' and (job[4] or '0') ~= mark then return 'lost' end
 if job[1] == 'success' or job[1] == 'error' then return 'finished' end
 if job[1] ~= 'idle' or count(job[2]) > 0 or count(job[3]) > 0 then return 'begun' end

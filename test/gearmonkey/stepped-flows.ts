@@ -1,0 +1,56 @@
+import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import type { JobOf, NewFlow, NewFlowJob } from '../../lib/gearmonkey/client/flow-store.js';
+import { RedisFlows } from '../../lib/gearmonkey/client/redis-flows.js';
+import { RedisQuestions } from '../../lib/gearmonkey/client/redis-questions.js';
+import { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
+import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
+import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+
+const TIMEOUT_MS = 15_000;
+
+/** Called before each call that creates a part of a flow with jobs of these functions. */
+export type BetweenParts = (functions: readonly string[]) => Promise<void>;
+
+/** A client that creates flows as any does, but something else happens between any two parts. */
+export function steppedClient(url: string, between: BetweenParts) {
+  const { commands, hub, close } = openConnections(url);
+  const store = new RedisStore(commands, hub, { timeout: TIMEOUT_MS, keysOf });
+  let functions: readonly string[] | undefined;
+
+  class SteppedQuestions extends RedisQuestions {
+    override async ask(...question: Parameters<RedisQuestions['ask']>): Promise<never> {
+      if (functions) await between(functions);
+      return (await super.ask(...question)) as never;
+    }
+  }
+
+  class SteppedFlows extends RedisFlows {
+    override async create(jobs: readonly NewFlowJob[], after: readonly JobOf[]): Promise<NewFlow> {
+      functions = [...new Set(jobs.map(({ fn }) => fn))];
+      try {
+        return await super.create(jobs, after);
+      } finally {
+        functions = undefined;
+      }
+    }
+  }
+
+  const flows = new SteppedFlows({
+    questions: new SteppedQuestions(commands, keysOf, TIMEOUT_MS),
+    keysOf,
+    now: () => '',
+    created: Date.now,
+    timeout: TIMEOUT_MS,
+    durable: () => Promise.resolve(),
+    note: () => undefined,
+  });
+  const client = new GearMonkeyClient(Object.assign(store, { flows }));
+  return {
+    client,
+    close: () => {
+      hub.close();
+      commands.close();
+      close();
+    },
+  };
+}
