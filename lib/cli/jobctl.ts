@@ -8,6 +8,7 @@ import { promptPassword } from '../jobd/jobctl/password-prompt.js';
 import { checkTargets, runCommand } from '../jobd/jobctl/run.js';
 import { LOG_LEVELS, type LogLevel } from '../jobd/vocabulary/logging.js';
 import { hashPassword } from '../jobd/protocol/authentication.js';
+import { isShort, SHORT_PASSWORD } from '../jobd/protocol/exposure.js';
 import { fail } from './run-program.js';
 import { PACKAGE_VERSION } from '../package/package-version.embedded.js';
 
@@ -46,7 +47,11 @@ for (const command of COMMANDS) add(command);
 program
   .command('hash-password')
   .description('print a password as `password_hash` wants it')
-  .action(async () => print(await hashPassword(await promptPassword())));
+  .action(async () => {
+    const password = await promptPassword();
+    if (isShort(password)) process.stderr.write(`jobctl: ${SHORT_PASSWORD}\n`);
+    print(await hashPassword(password));
+  });
 program.parseAsync().catch(fail);
 
 function add(described: Described): void {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { RowsInHand, TAKEN_OVER } from '../rows/rows-in-hand.js';
+import { GONE, RowsInHand } from '../rows/rows-in-hand.js';
 import type { Targets } from '../rows/targets.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { JobTable } from '../storage/job-table.js';
@@ -124,6 +124,6 @@ export class DaemonRows {
     if (end.kind === 'retry') rows.polled.addAt(end.due, [job.target]);
     // A client is told a result only once its row has it: another daemon may yet take over one that was not written.
     if (end.kind === 'unwritten') rows.endManual(job.id, UNWRITTEN);
-    else rows.endManual(job.id, end.kind === 'done' && !end.isLost ? end.result : TAKEN_OVER);
+    else rows.endManual(job.id, end.kind === 'done' && !end.isLost ? end.result : GONE);
   }
 }

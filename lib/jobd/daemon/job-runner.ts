@@ -10,6 +10,7 @@ import type { OrphanPolicy } from '../storage/daemon-registry.js';
 import { isRefusedRow } from '../storage/errors.js';
 import type { JobTable } from '../storage/job-table.js';
 import { nowInSeconds, type RowWriter } from '../storage/row-writer.js';
+import { GONE } from '../rows/rows-in-hand.js';
 import type { CheckedTarget } from '../rows/targets.js';
 import type { JobRun } from '../vocabulary/operations.js';
 
@@ -20,7 +21,7 @@ export type RunEnd =
   | { readonly kind: 'retry'; readonly due: number }
   /** It did not run, or was ended early: the row is released. */
   | { readonly kind: 'returned'; readonly isRefused?: boolean }
-  /** Another daemon has taken the row. */
+  /** Another daemon has taken the row, or it was changed or deleted. */
   | { readonly kind: 'lost' }
   /** It ran, but its end could not be written. This daemon keeps the row, so that it doesn't run again. */
   | { readonly kind: 'unwritten'; readonly result: JobResult };
@@ -110,7 +111,7 @@ export class JobRunner {
 
   /** Ends the process of a job that another daemon has taken over. */
   abandon(id: number): void {
-    this.launched.get(id)?.terminate('another daemon has taken this job over');
+    this.launched.get(id)?.terminate(GONE);
   }
 
   /** The time in which a job holds its slot: its beginning and its process. */
@@ -128,7 +129,7 @@ export class JobRunner {
     if (this.isStopping) return { kind: 'returned' };
     const isOurs = this.options.holds(job) && (job.hasBegun || (await this.parts.writer.begin(job)));
     if (!isOurs) {
-      this.options.log.warn(`Job ${job.id} is not run: another daemon has taken it over.`);
+      this.options.log.warn(`Job ${job.id} is not run: ${GONE}.`);
       return { kind: 'lost' };
     }
     return this.isStopping ? { kind: 'returned' } : undefined;
@@ -172,8 +173,7 @@ export class JobRunner {
         : ({ status: 'waiting', time_scheduled: due, ...output } as const);
     const { id, owner } = job;
     const isOurs = this.options.holds(job) && (await this.parts.writer.end({ id, owner, columns }));
-    if (!isOurs)
-      this.options.log.warn(`The end of job ${job.id} is not written: its row is another daemon's.`);
+    if (!isOurs) this.options.log.warn(`The end of job ${job.id} is not written: ${GONE}.`);
     if (!isOurs) return { kind: 'done', result, isLost: true };
     return due === undefined ? { kind: 'done', result } : { kind: 'retry', due };
   }

@@ -14,6 +14,8 @@ import { DaemonRows } from './daemon-rows.js';
 import { hideFields, showAs } from '../../job/show-as.js';
 import { databaseAddress } from '../storage/database-location.js';
 
+const NO_TARGETS =
+  'There are no targets: no row is run, and no master knows this daemon. Name them in the section [targets], or add them with add-target.';
 const STOP = optionNames<{ timeout?: Duration }>({ timeout: true });
 
 interface Started {
@@ -63,6 +65,7 @@ export class JobdDaemon implements DaemonOperations {
   async start(): Promise<void> {
     const { pollInterval, log, posixSpawn } = this.options;
     log.info(`processes are started with ${processWay(posixSpawn)}`);
+    if (this.served.names.length === 0) log.warn(NO_TARGETS);
     const member = await Membership.open({ ...this.options, instance: this.instance });
     this.started = await this.open(member);
     member.database.whenBack(() => this.poll());

@@ -2,7 +2,7 @@ import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { authenticator, type AuthOptions } from '../protocol/authentication.js';
-import { checkExposure, sayExposure } from '../protocol/exposure.js';
+import { checkExposure, sayExposure, saySlowed } from '../protocol/exposure.js';
 import type { Peer } from '../protocol/peer.js';
 import { Heartbeat } from '../protocol/heartbeat.js';
 import type { ManualReply } from '../protocol/job-results.js';
@@ -78,7 +78,7 @@ export class JobdMaster {
       log,
       onRequest,
       handlers,
-      authenticate: authenticator(auth),
+      authenticate: authenticator(auth, saySlowed(log)),
     });
     hideFields(this);
   }

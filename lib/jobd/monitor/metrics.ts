@@ -23,7 +23,7 @@ export async function createMetrics({ measures, onRun }: Monitored): Promise<Pro
   );
   const lost = metrics.counter(
     'gearmonkey_leases_lost_total',
-    'Runs whose row another daemon had taken, by target',
+    'Runs whose row was changed, deleted or taken by another daemon, by target',
     labels,
   );
   const seconds = metrics.histogram('gearmonkey_job_run_seconds', 'How long runs took, by target', {

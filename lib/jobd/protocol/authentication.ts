@@ -34,15 +34,23 @@ export type Authenticate = (
 const LOCALHOST = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
-/** Returns undefined if no password is needed. @throws ConfigError for an empty password or an invalid hash; ConfigurationError */
-export function authenticator(auth: AuthOptions): Authenticate | undefined {
+/** Returns undefined if no password is needed. @param onSlowed as `GuessQueue`'s @throws ConfigError for an empty password or an invalid hash; ConfigurationError */
+export function authenticator(
+  auth: AuthOptions,
+  onSlowed?: (address: string) => void,
+): Authenticate | undefined {
   const { password, passwordHash, allowLocalhost } = checkOptions('auth', auth, KNOWN);
   for (const [name, value] of Object.entries({ password, passwordHash })) {
     // It may come from a variable that is not set, which must not open the port to all clients.
     if (value === '' || value === null)
       throw new ConfigError(`'${name}' is there but empty: give it a value, or leave it out`);
   }
-  const verify = passwordHash ? hashVerifier(passwordHash) : password ? plainVerifier(password) : undefined;
+  const guesses = new GuessQueue(onSlowed);
+  const verify = passwordHash
+    ? hashVerifier(passwordHash, guesses)
+    : password
+      ? plainVerifier(password, guesses)
+      : undefined;
   if (!verify) return undefined;
   return (given, address, isGone = () => false) =>
     (allowLocalhost === true && address !== undefined && LOCALHOST.has(address)) ||
@@ -56,9 +64,10 @@ const MAX_PASSWORD_BYTES = 1024;
 
 type Verifier = (given: string, address: string, isGone: () => boolean) => boolean | Promise<boolean>;
 
-function plainVerifier(password: string): Verifier {
+function plainVerifier(password: string, guesses: GuessQueue): Verifier {
   const expected = secretDigest(password);
-  return (given) => secretEquals(secretDigest(given), expected);
+  const look = (given: string) => secretEquals(secretDigest(given), expected);
+  return (given, address, isGone) => guesses.askAtOnce(address, () => look(given), isGone);
 }
 
 const COST = { N: 16_384, r: 8, p: 1 } as const;
@@ -74,7 +83,7 @@ export async function hashPassword(password: string): Promise<string> {
   return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64url'), key.toString('base64url')].join(':');
 }
 
-function hashVerifier(hash: string): Verifier {
+function hashVerifier(hash: string, guesses: GuessQueue): Verifier {
   const match = /^scrypt:(\d{1,7}):(\d{1,2}):(\d{1,2}):([\w-]{11,}):([\w-]{22,})$/.exec(hash);
   const [N = 0, r = 0, p = 0] = (match?.slice(1, 4) ?? []).map(Number);
   if (!match || N < 2 || (N & (N - 1)) !== 0 || r < 1 || p < 1 || 128 * N * r >= MAX_MEMORY) {
@@ -82,7 +91,6 @@ function hashVerifier(hash: string): Verifier {
   }
   const salt = Buffer.from(match[4] ?? '', 'base64url');
   const key = Buffer.from(match[5] ?? '', 'base64url');
-  const guesses = new GuessQueue();
   const look = async (given: string) =>
     secretEquals(await derive(given, salt, key.length, { N, r, p, maxmem: MAX_MEMORY }), key);
   return (given, address, isGone) => guesses.ask(address, () => look(given), isGone);

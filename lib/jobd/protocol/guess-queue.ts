@@ -1,6 +1,8 @@
+import { WrongGuesses } from './wrong-guesses.js';
+
 /** A password that is still to be checked. */
 interface Guess {
-  readonly look: () => Promise<boolean>;
+  readonly look: () => boolean | Promise<boolean>;
   readonly isGone: () => boolean;
   readonly settle: (verdict: boolean) => void;
 }
@@ -11,12 +13,22 @@ const MAX_WAITING = 1000;
 
 /**
  * Checks one password at a time, so that guesses don't take all threads and memory; one of each address in turn, so
- * that no address keeps others out; and none whose sender has left.
+ * that no address keeps others out; and none whose sender has left. An address that guesses waits longer and longer.
  */
 export class GuessQueue {
   private readonly waiting = new Map<string, Guess[]>();
-  private size = 0;
   private isLooking = false;
+  private readonly wrong = new WrongGuesses();
+  private pausing: NodeJS.Timeout | undefined;
+
+  /** @param onSlowed called with an address whose guesses have to wait from now on */
+  constructor(private readonly onSlowed: (address: string) => void = () => undefined) {}
+
+  /** At once if the address has not guessed wrong, and the check takes no time. */
+  askAtOnce(address: string, look: () => boolean, isGone: Guess['isGone']): boolean | Promise<boolean> {
+    const mustWait = this.waiting.has(address) || this.wrong.pause(address) > 0;
+    return mustWait ? this.ask(address, look, isGone) : this.note(address, look());
+  }
 
   ask(address: string, look: Guess['look'], isGone: Guess['isGone']): Promise<boolean> {
     const own = this.waiting.get(address) ?? [];
@@ -24,27 +36,66 @@ export class GuessQueue {
     return new Promise((settle) => {
       own.push({ look, isGone, settle });
       this.waiting.set(address, own);
-      this.size++;
       if (!this.isLooking) void this.lookAtAll();
     });
   }
 
-  private async lookAtAll(): Promise<void> {
-    this.isLooking = true;
-    for (let guess = this.next(); guess; guess = this.next())
-      guess.settle(!guess.isGone() && (await guess.look().catch(() => false)));
-    this.isLooking = false;
+  private get size(): number {
+    return [...this.waiting.values()].reduce((sum, guesses) => sum + guesses.length, 0);
   }
 
-  /** The next of the first address, which then goes behind the others. */
-  private next(): Guess | undefined {
-    const [first] = this.waiting;
-    if (!first) return undefined;
-    const [address, guesses] = first;
-    const guess = guesses.shift();
-    this.size--;
+  private async lookAtAll(): Promise<void> {
+    clearTimeout(this.pausing);
+    this.isLooking = true;
+    for (let next = this.next(); next; next = this.next()) {
+      const { address, guess } = next;
+      guess.settle(this.note(address, await this.verdict(guess)));
+    }
+    this.isLooking = false;
+    const pauses = [...this.waiting.keys()].map((address) => this.wrong.pause(address));
+    if (pauses.length > 0)
+      this.pausing = setTimeout(() => void this.lookAtAll(), Math.min(...pauses)).unref();
+  }
+
+  private async verdict({ look }: Guess): Promise<boolean> {
+    try {
+      return await look();
+    } catch {
+      return false;
+    }
+  }
+
+  private note(address: string, isRight: boolean): boolean {
+    if (!isRight && this.wrong.note(address)) this.onSlowed(address);
+    return isRight;
+  }
+
+  /** The next of the first address that needn't wait, which then goes behind the others. */
+  private next(): { readonly address: string; readonly guess: Guess } | undefined {
+    this.dropGone();
+    for (const [address, [guess, ...others]] of this.waiting) {
+      if (!guess || this.wrong.pause(address) > 0) continue;
+      this.keep(address, others);
+      return { address, guess };
+    }
+    return undefined;
+  }
+
+  private dropGone(): void {
+    for (const [address, guesses] of [...this.waiting]) {
+      const gone = guesses.filter(({ isGone }) => isGone());
+      if (gone.length === 0) continue;
+      this.keep(
+        address,
+        guesses.filter((guess) => !gone.includes(guess)),
+      );
+      for (const { settle } of gone) settle(false);
+    }
+  }
+
+  /** Behind those of other addresses. */
+  private keep(address: string, guesses: Guess[]): void {
     this.waiting.delete(address);
     if (guesses.length > 0) this.waiting.set(address, guesses);
-    return guess;
   }
 }

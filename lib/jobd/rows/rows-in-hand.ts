@@ -33,8 +33,8 @@ export interface RowsOptions {
   readonly refusal: string;
 }
 
-/** The reply to the client of a manual row that another daemon took. */
-export const TAKEN_OVER = 'another daemon has taken this job over';
+/** Why a row is no longer ours: in the log, and as the reply to the client of a manual row. */
+export const GONE = 'its row was changed or deleted, or another daemon has taken it over';
 
 /** The rows of a daemon or an app: polled, accepted, run manually, released. */
 export class RowsInHand {

@@ -11,6 +11,8 @@ export interface Settled {
   readonly isAccepted: boolean;
   /** Only for an outcome that was written by this call. */
   readonly written?: { readonly job: AcceptedJob; readonly outcome: RowOutcome };
+  /** The row that this call found to be another's, changed or deleted. */
+  readonly gone?: AcceptedJob;
 }
 
 const STALE: Settled = { isAccepted: false };
@@ -85,7 +87,7 @@ export class ClaimedRows {
       const meaning = rowOutcome(outcome, job, this.table.columns);
       const isOurs = await this.writer.end({ id, owner: job.owner, columns: meaning.columns });
       if (this.held.get(id) === held) this.held.delete(id);
-      if (!isOurs) return STALE;
+      if (!isOurs) return { ...STALE, gone: job };
       this.settled.add(claim);
       return { isAccepted: true, written: { job, outcome: meaning } };
     } finally {

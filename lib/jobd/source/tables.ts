@@ -8,7 +8,8 @@ import { insertRow } from './insert-row.js';
 import { plainRow, type TableRow } from './row-input.js';
 
 const PARTS = { stdout: 'output', stderr: 'output' } as const;
-const NOT_ENDED = ['waiting', 'manual'] as const satisfies readonly JobStatus[];
+/** A daemon drops a row that is no longer `accepted`. */
+const NOT_BEGUN = ['waiting', 'manual', 'accepted'] as const satisfies readonly JobStatus[];
 
 /** A row as it was before its first run; of the columns that its table has. */
 const FRESH = {
@@ -66,7 +67,7 @@ class RowActs {
 
   private change(row: TableRow, verb: TableRequest['verb']): Promise<number> {
     const status = row['status'] as JobStatus;
-    const isOpen = NOT_ENDED.some((one) => one === status);
+    const isOpen = NOT_BEGUN.some((one) => one === status);
     if (verb === 'cancel' && isOpen) return this.write(row, { status: 'ignored' });
     if (verb === 'run' && status === 'manual') return this.write(row, { status: 'waiting' });
     const hasFailed = status === 'ignored' || (status === 'done' && row['result'] !== 'ok');

@@ -2,7 +2,7 @@ import { messageOf } from '../../job/errors.js';
 import type { Claim, FreeSlots, Outcome } from '../../job/job-source.js';
 import { Membership, type MemberOptions } from '../membership/membership.js';
 import type { Poll } from '../rows/polled-targets.js';
-import { RowsInHand, TAKEN_OVER } from '../rows/rows-in-hand.js';
+import { GONE, RowsInHand } from '../rows/rows-in-hand.js';
 import { Targets } from '../rows/targets.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { Database } from '../storage/database.js';
@@ -114,7 +114,11 @@ export class WorkerRows {
 
   /** Whether the outcome was accepted. */
   async settle(outcome: Outcome): Promise<boolean> {
-    const { isAccepted, written } = await this.claims.settle(outcome);
+    const { isAccepted, written, gone } = await this.claims.settle(outcome);
+    if (gone) {
+      this.forget(gone);
+      this.rows.endManual(gone.id, GONE);
+    }
     if (!written) return isAccepted;
     const { job, outcome: row } = written;
     this.forget(job);
@@ -152,7 +156,7 @@ export class WorkerRows {
       const row =
         (await this.member.writer.begin(job)) && (await this.member.database.insist(ask, { signal }));
       if (row) return [this.claims.add(job, row)];
-      this.rows.endManual(job.id, TAKEN_OVER);
+      this.rows.endManual(job.id, GONE);
     } catch (error) {
       this.rows.endManual(job.id, messageOf(error));
       await this.rows.giveBack([job]);
@@ -202,7 +206,7 @@ export class WorkerRows {
     if (this.claims.isSettling(job)) return;
     const claim = this.claims.drop(job);
     this.forget(job);
-    this.rows.endManual(job.id, TAKEN_OVER);
+    this.rows.endManual(job.id, GONE);
     if (claim) this.onLost(claim);
   }
 

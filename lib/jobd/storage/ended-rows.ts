@@ -1,23 +1,20 @@
 import type { Ending } from './accepted-job.js';
 import { inChunks } from './chunks.js';
-import type { Database } from './database.js';
 import { idOf } from './row-statements.js';
-import type { TableNames } from './schema.js';
+import type { JobdDatabase, TableNames } from './schema.js';
 
 /** The ids of rows that have ended as these say. Those that wait again are taken to do so: they may have been begun since. */
 export async function endedAs(
-  database: Database,
+  queries: JobdDatabase,
   { jobs }: TableNames,
   endings: readonly Ending[],
 ): Promise<Set<number>> {
   const rows = await inChunks(endings.map(idOf), (some) =>
-    database.attempt((queries) =>
-      queries
-        .selectFrom(jobs)
-        .select(['id', 'status', 'result', 'time_finished'])
-        .where('id', 'in', some)
-        .execute(),
-    ),
+    queries
+      .selectFrom(jobs)
+      .select(['id', 'status', 'result', 'time_finished'])
+      .where('id', 'in', some)
+      .execute(),
   );
   const found = new Map(rows.map((row) => [Number(row.id), row]));
   const isAs = ({ id, columns: { status, result, time_finished: finished } }: Ending) => {

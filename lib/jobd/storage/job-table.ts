@@ -5,12 +5,13 @@ import type { Database } from './database.js';
 import { inChunks } from './chunks.js';
 import { endedAs } from './ended-rows.js';
 import type { DaemonRegistry } from './daemon-registry.js';
+import { freeIds } from './free-rows.js';
 import { GroupedWrites } from './grouped-writes.js';
 import { tombstoneOf } from './owned-updates.js';
-import { groupAlike } from './row-groups.js';
-import { begunUpdates, idOf, updateRows } from './row-statements.js';
+import { groupAlike, groupByAttempts } from './row-groups.js';
+import { beginning, BEGUN, idOf, OPEN, updateFenced, type FencedRows } from './row-statements.js';
 import { hasColumn, prepareTables, type OptionalColumn } from './table-setup.js';
-import type { JobdDatabase, TableNames } from './schema.js';
+import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
 
 const isFinal = ({ columns }: Ending): boolean => columns.status === 'done';
 
@@ -70,7 +71,7 @@ export class JobTable {
    * Marks rows as running, and writes how others ended, which have no owner afterwards: all or nothing. May be
    * repeated.
    *
-   * @returns the ids that this daemon owned; other rows are not written
+   * @returns the ids of the rows written: those that this daemon owned, and that were in the state for it
    */
   async write(rows: RowWrites, now: number): Promise<Set<number>> {
     // A copy: others may take this daemon for dead meanwhile, and its name changes then.
@@ -87,20 +88,25 @@ export class JobTable {
     return this.database.transaction(async (queries) => {
       const owned = await this.ownedIds(queries, ids, owner);
       const isOwned = ({ id }: { readonly id: number }) => owned.has(id);
-      const { names } = this.parts;
-      const begins = begunUpdates(queries, names, begun.filter(isOwned), { now, columns: this.columns });
-      for (const update of begins) await queries.executeQuery(update);
-      const ours = ended.filter(isOwned);
-      for (const [columns, some] of groupAlike(ours)) await updateRows(queries, names, some, columns);
-      await this.disown(queries, ours.map(idOf), owner);
-      const before = await this.endedBefore(queries, ended.map(idOf), owner);
-      return new Set([...owned, ...before]);
+      const running = new Set<number>();
+      for (const [attempts, ids] of groupByAttempts(begun.filter(isOwned))) {
+        const columns = beginning(attempts, now, this.columns);
+        for (const id of await this.update(queries, { ids, states: OPEN }, columns)) running.add(id);
+      }
+      const done: number[] = [];
+      for (const [columns, ids] of groupAlike(ended.filter(isOwned)))
+        done.push(...(await this.update(queries, { ids, states: BEGUN }, columns)));
+      // Rows that were changed or deleted have no owner afterwards, either.
+      const others = [...owned].filter((id) => !running.has(id));
+      await this.disown(queries, others, owner);
+      const before = await this.endedBefore(queries, ended, owner);
+      return new Set([...running, ...done, ...before]);
     });
   }
 
   /** As the function of this name. */
   endedAs(endings: readonly Ending[]): Promise<Set<number>> {
-    return endedAs(this.database, this.parts.names, endings);
+    return this.database.attempt((queries) => endedAs(queries, this.parts.names, endings));
   }
 
   /** Removes the owner entries that `write` has left for ended rows. */
@@ -123,7 +129,7 @@ export class JobTable {
     }
   }
 
-  /** Releases rows that were not run: they are as before they were accepted. */
+  /** Releases rows that were not run: they are as before they were accepted, unless they were changed since. */
   async release(ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return;
     const { owner } = this;
@@ -131,40 +137,23 @@ export class JobTable {
       const rows = await this.ownedRows(queries, ids, owner);
       for (const origin of ['waiting', 'manual'] as const) {
         const back = rows.filter((row) => row.origin === origin).map((row) => Number(row.job_id));
-        await updateRows(queries, this.parts.names, back, { status: origin });
+        await this.update(queries, { ids: back, states: OPEN }, { status: origin });
       }
       await this.disown(queries, ids, owner);
     });
   }
 
-  /** Rows that are not locked, for servers that can skip locked rows. */
-  async freeIds(ids: readonly number[]): Promise<Set<number>> {
-    const { jobs, owners } = this.parts.names;
-    return this.database.transaction(async (queries) => {
-      const free = await inChunks(ids, (some) =>
-        queries.selectFrom(jobs).select('id').where('id', 'in', some).forUpdate().skipLocked().execute(),
-      );
-      const owned = await inChunks(ids, (some) =>
-        queries
-          .selectFrom(owners)
-          .select('job_id')
-          .where('job_id', 'in', some)
-          .forUpdate()
-          .skipLocked()
-          .execute(),
-      );
-      // A row without an owner entry counts as free: the write will show that it is lost.
-      const known = await this.knownOwners(queries, ids);
-      const isFree = new Set(owned.map(({ job_id }) => Number(job_id)));
-      return new Set(free.map(idOf).filter((id) => isFree.has(id) || !known.has(id)));
-    });
+  /** As the function of this name. */
+  freeIds(ids: readonly number[]): Promise<Set<number>> {
+    return this.database.transaction((queries) => freeIds(queries, this.parts.names, ids));
   }
 
-  private async knownOwners(queries: JobdDatabase, ids: readonly number[]): Promise<Set<number>> {
-    const rows = await inChunks(ids, (some) =>
-      queries.selectFrom(this.parts.names.owners).select('job_id').where('job_id', 'in', some).execute(),
-    );
-    return new Set(rows.map(({ job_id }) => Number(job_id)));
+  private update(
+    queries: JobdDatabase,
+    rows: FencedRows,
+    columns: Partial<JobsTable>,
+  ): Promise<readonly number[]> {
+    return updateFenced(queries, this.parts, rows, columns);
   }
 
   /** All rows that this daemon owns, according to the database. */
@@ -188,9 +177,13 @@ export class JobTable {
   }
 
   /** Rows that this daemon has ended already, perhaps without getting the answer. */
-  private async endedBefore(queries: JobdDatabase, ids: readonly number[], owner: string): Promise<number[]> {
+  private async endedBefore(
+    queries: JobdDatabase,
+    ended: readonly Ending[],
+    owner: string,
+  ): Promise<Iterable<number>> {
     if (!this.writesAtOnce) return [];
-    const rows = await inChunks(ids, (some) =>
+    const rows = await inChunks(ended.map(idOf), (some) =>
       queries
         .selectFrom(this.parts.names.owners)
         .select('job_id')
@@ -198,7 +191,14 @@ export class JobTable {
         .where('owner', '=', tombstoneOf(owner))
         .execute(),
     );
-    return rows.map(({ job_id }) => Number(job_id));
+    // An entry alone doesn't say so: it is written before its row, which may have been changed or deleted.
+    const left = new Set(rows.map(({ job_id }) => Number(job_id)));
+    const { names } = this.parts;
+    return endedAs(
+      queries,
+      names,
+      ended.filter(({ id }) => left.has(id)),
+    );
   }
 
   private async ownedIds(

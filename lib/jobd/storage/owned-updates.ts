@@ -1,6 +1,6 @@
 import { CompiledQuery } from 'kysely';
-import { EXACT_TARGET } from './row-statements.js';
-import type { JobsTable, TableNames } from './schema.js';
+import { BEGUN, EXACT_TARGET, OPEN } from './row-statements.js';
+import type { JobsTable, JobStatus, TableNames } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
 
 /** Replaces the owner of an ended row until the entry is removed. */
@@ -17,7 +17,7 @@ export interface RowChange {
 }
 
 /**
- * Writes rows as far as they are their owner's, without asking first. For MySQL: the owners' rows are locked
+ * Begins rows as far as they are their owner's and nothing has changed them, without asking first. For MySQL: the owners' rows are locked
  * with it, so that no other daemon takes one over meanwhile. Written by hand, since every job waits for it.
  */
 export function updateKept(
@@ -29,13 +29,13 @@ export function updateKept(
   const { assignments, values } = written(columns);
   const isNext = attempts.length > 0 ? `and coalesce(attempts, 0) in (${places(attempts)})` : '';
   return CompiledQuery.raw(
-    `update ${quoted(names.jobs)} set ${assignments} where id in (${places(ids)}) ${isNext} and (${of} lock in share mode) = ?`,
+    `update ${quoted(names.jobs)} set ${assignments} where id in (${places(ids)}) and ${isIn(OPEN)} ${isNext} and (${of} lock in share mode) = ?`,
     [...values, ...ids, ...attempts, ...asked, owner],
   );
 }
 
 /**
- * The same for rows that have no owner afterwards, in one transaction. No statement may use what the server remembers
+ * Ends running rows, which have no owner afterwards, in one transaction. No statement may use what the server remembers
  * of the one before (`row_count()`): if the connection breaks between two of them, the server continues and commits, but
  * has forgotten that.
  *
@@ -55,7 +55,7 @@ export function updateDisowned(
       [tombstone, owner, ...ids],
     ),
     CompiledQuery.raw(
-      `update ${quoted(names.jobs)} set ${assignments} where id in (${places(ids)}) and (${of}) = ?`,
+      `update ${quoted(names.jobs)} set ${assignments} where id in (${places(ids)}) and ${isIn(BEGUN)} and (${of}) = ?`,
       [...values, ...ids, ...asked, tombstone],
     ),
   ];
@@ -113,6 +113,10 @@ function written(columns: Partial<JobsTable>): { assignments: string; values: re
     assignments: given.map(([column]) => `${column} = ?`).join(),
     values: given.map(([, value]) => value),
   };
+}
+
+function isIn(states: readonly JobStatus[]): string {
+  return `status in (${states.map((state) => `'${state}'`).join()})`;
 }
 
 function places(values: readonly unknown[]): string {

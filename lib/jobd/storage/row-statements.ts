@@ -1,8 +1,9 @@
 import type { CompiledQuery } from 'kysely';
-import { chunksOf } from './chunks.js';
+import { chunksOf, inChunks } from './chunks.js';
 import type { AcceptedJob } from './accepted-job.js';
 import { groupByAttempts } from './row-groups.js';
-import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
+import type { Database } from './database.js';
+import type { JobdDatabase, JobsTable, JobStatus, TableNames } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
 
 /** Compares targets exactly: columns may ignore case or trailing spaces, but those rows are for other daemons. */
@@ -12,17 +13,38 @@ export const EXACT_TARGET = {
   sqlite: 'target collate binary',
 } as const;
 
-/** Writes the same values to any number of rows. */
-export async function updateRows(
-  queries: JobdDatabase,
-  names: TableNames,
-  ids: readonly number[],
-  columns: Partial<JobsTable>,
-): Promise<void> {
-  for (const update of rowUpdates(queries, names, ids, columns)) await queries.executeQuery(update);
+/** The states of a row that has not ended. One that is to begin says `running` if a try without an answer has begun it. */
+export const OPEN: readonly JobStatus[] = ['accepted', 'running'];
+/** The state of a row that may end. */
+export const BEGUN: readonly JobStatus[] = ['running'];
+
+/** Rows that are written only in one of these states: in others they were changed by hand, and stay so. */
+export interface FencedRows {
+  readonly ids: readonly number[];
+  readonly states: readonly JobStatus[];
 }
 
-/** The statements for that. */
+/** Writes the same values to them. @returns the ids of the rows written */
+export async function updateFenced(
+  queries: JobdDatabase,
+  { names: { jobs }, database: { dialect } }: { names: TableNames; database: Pick<Database, 'dialect'> },
+  { ids, states }: FencedRows,
+  columns: Partial<JobsTable>,
+): Promise<number[]> {
+  const rows = await inChunks(ids, async (some) => {
+    const update = queries.updateTable(jobs).set(columns);
+    const fenced = update.where('id', 'in', some).where('status', 'in', states);
+    if (dialect !== 'mysql') return fenced.returning('id').execute();
+    // It has no RETURNING.
+    const look = queries.selectFrom(jobs).select('id').where('id', 'in', some).where('status', 'in', states);
+    const found = await look.forUpdate().execute();
+    if (found.length > 0) await update.where('id', 'in', found.map(idOf)).execute();
+    return found;
+  });
+  return rows.map(idOf);
+}
+
+/** Statements that write the same values to any number of rows. */
 export function rowUpdates(
   queries: JobdDatabase,
   { jobs }: TableNames,

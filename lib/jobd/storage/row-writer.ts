@@ -51,12 +51,12 @@ export class RowWriter {
     this.smallText = Math.min(SMALL_TEXT, share);
   }
 
-  /** Resolves once the row says `running`; false if another daemon has taken it. */
+  /** Resolves once the row says `running`; false if another daemon has taken it, or it was changed or deleted. */
   begin(begun: AcceptedJob): Promise<boolean> {
     return this.add(this.beginnings, { id: begun.id, owner: begun.owner, begun });
   }
 
-  /** Resolves once the row is written; false if another daemon has taken it. */
+  /** Resolves once the row is written; false if another daemon has taken it, or it was changed or deleted. */
   end({ id, owner, columns }: Ending): Promise<boolean> {
     const ended = { id, owner, columns: fitServer(columns, this.table.database) };
     return this.add(this.queueFor(ended.columns), { id, owner, ended });

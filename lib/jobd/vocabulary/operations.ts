@@ -19,7 +19,7 @@ export interface DaemonStatus {
 /** One run of a job, as metrics count it. */
 export interface JobRun {
   readonly target: string;
-  /** `retry` if it failed and is tried again, `lost` if another daemon has taken the row. */
+  /** `retry` if it failed and is tried again, `lost` if the row was changed or deleted, or another daemon has taken it. */
   readonly outcome: 'ok' | 'fail' | 'retry' | 'lost';
   /** From the process's start to its end, in milliseconds. */
   readonly duration: number;

@@ -3,7 +3,7 @@ import type { DaemonOperations } from '../vocabulary/operations.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { authenticator, type AuthOptions } from '../protocol/authentication.js';
 import { checkMasterAddress, type MasterAddress } from '../protocol/master-address.js';
-import { checkExposure, sayExposure } from '../protocol/exposure.js';
+import { checkExposure, sayExposure, saySlowed } from '../protocol/exposure.js';
 import { JobdServer } from '../protocol/server.js';
 import type { ServerTls } from '../../net/tls.js';
 import { MasterLink, type MasterLinkOptions } from './master-link.js';
@@ -72,7 +72,7 @@ export class JobdWorker {
     );
     checkExposure(options);
     const handlers = unlessDraining(workerRequests(daemon), () => this.draining);
-    const authenticate = authenticator(auth);
+    const authenticate = authenticator(auth, saySlowed(log));
     this.server = new JobdServer({ host, port, tls, log, onRequest, handlers, authenticate });
     if (!master) return;
     const withPassword = { password: auth.password, ...master };

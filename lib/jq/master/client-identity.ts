@@ -1,10 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { isIPv4 } from 'node:net';
+import { networkOf } from '../../net/network-of.js';
 
 const NAMES = new WeakMap<IncomingMessage, string>();
-/** The network part of an IPv6 address: clients choose the rest themselves. */
-const NETWORK_GROUPS = 4;
-const GROUPS = 8;
 
 /** Which of the master's tokens a request used. */
 export function setToken(request: IncomingMessage, role: string, index: number): void {
@@ -14,15 +11,4 @@ export function setToken(request: IncomingMessage, role: string, index: number):
 /** The client whose requests are counted together: a token or, without tokens, an address. */
 export function clientOf(request: IncomingMessage): string {
   return NAMES.get(request) ?? networkOf(request.socket.remoteAddress ?? '');
-}
-
-/** The address itself, or the /64 network of an IPv6 address. */
-export function networkOf(address: string): string {
-  const v4 = address.replace(/^::ffff:/i, '');
-  if (isIPv4(v4) || !address.includes(':')) return v4;
-  const [head = '', tail] = (address.split('%', 1)[0] ?? '').split('::');
-  const before = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = Array.from({ length: Math.max(0, GROUPS - before.length - after.length) }, () => '0');
-  return `${[...before, ...zeros, ...after].slice(0, NETWORK_GROUPS).join(':')}::/64`;
 }

@@ -133,6 +133,16 @@ describe('JobdDaemon', () => {
     expect(await rows.owners()).toEqual([]);
   });
 
+  it('says at the start that it has no targets, and nothing of the kind if it has some', async () => {
+    const rows = await jobs.table();
+    const said: string[] = [];
+    const log = { ...SILENT, warn: (message: string) => void said.push(message) };
+    await jobs.daemon({ ...rows.options({ low: 1 }), log });
+    expect(said).toEqual([]);
+    await jobs.daemon({ ...rows.options({}), log });
+    expect(said).toEqual([expect.stringMatching(/^There are no targets: .*\[targets\]/)]);
+  });
+
   it.each([
     ['auto', 'posix_spawn'],
     [false, 'child_process'],

@@ -263,6 +263,28 @@ describe('a program whose job has left a child behind that holds its output', ()
   });
 });
 
+describe('a process that a signal ends, or that ignores it', () => {
+  const SIGNALS = Array.from({ length: 31 }, (_, index) => index + 1);
+  const SIGSTOP = 19;
+
+  async function endOf(signal: number, posixSpawn: LauncherOptions['posixSpawn']) {
+    const folder = await mkdtemp(join(tmpdir(), 'gearmonkey-launcher-'));
+    await writeFile(join(folder, 'end.sh'), `ulimit -c 0; kill -${signal} $$; exit 7`);
+    const job = new Launcher({ launcher: '/bin/sh ./end.sh', cwd: folder, posixSpawn }, 'i').launch(1);
+    if (signal === SIGSTOP) job.signal('SIGKILL');
+    const { code, signal: name } = await job.result;
+    await rm(folder, { recursive: true });
+    return { code, name };
+  }
+
+  it('has the same end by posix_spawn as by Node, for each signal with a name', async () => {
+    const bySpawn = await Promise.all(SIGNALS.map((signal) => endOf(signal, 'auto')));
+    const byNode = await Promise.all(SIGNALS.map((signal) => endOf(signal, false)));
+    expect(bySpawn).toEqual(byNode);
+    expect(bySpawn).toContainEqual({ code: null, name: 'SIGABRT' });
+  });
+});
+
 describe('a process that a signal without a name has ended', () => {
   it('is named by its number', async () => {
     const launcher = new Launcher({ launcher: '/bin/sleep 60' }, 'i');

@@ -287,6 +287,42 @@ describe('the storage on MariaDB', () => {
     expect(await rows.owners()).toEqual([first, second, ...later.keys()]);
   });
 
+  it('takes a row for free that was deleted while it was locked, but not one that is locked', async () => {
+    const rows = await jobs.table(seedTable);
+    const [deleted = 0, locked = 0, free = 0] = await rows.addMany(3);
+    await withTable(rows, async (table) => {
+      await table.acceptance.waiting(['low'], 0, 0);
+      await rows.execute(`DELETE FROM ${rows.table} WHERE id = ${deleted}`);
+      const rival = await jobs.server.connect();
+      await rival.query('BEGIN');
+      await rival.query(`SELECT id FROM ${rows.table} WHERE id = ? FOR UPDATE`, [locked]);
+      expect(await table.freeIds([deleted, locked, free])).toEqual(new Set([deleted, free]));
+      await rival.end();
+    });
+  });
+
+  it.each([true, false])(
+    'takes a row that it began or ended in a try without an answer for written, and not one that was changed since: %s',
+    async (isTogether) => {
+      const rows = await jobs.table(seedTable);
+      const [same = 0, changed = 0, deleted = 0] = await rows.addMany(3);
+      await withTable(rows, async (table, { traits }) => {
+        Object.assign(traits, { together: isTogether });
+        const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
+        const begin = () => table.write({ begun: accepted, ended: [] }, 7);
+        expect(await begin()).toEqual(new Set([same, changed, deleted]));
+        expect(await begin()).toEqual(new Set([same, changed, deleted]));
+        await rows.execute(`UPDATE ${rows.table} SET status = 'ignored' WHERE id = ${changed}`);
+        await rows.execute(`DELETE FROM ${rows.table} WHERE id = ${deleted}`);
+        const columns = { status: 'done', result: 'ok', time_finished: 8 } as const;
+        const ended = accepted.map(({ id, owner }) => ({ id, owner, columns }));
+        expect(await table.write({ begun: [], ended }, 8)).toEqual(new Set([same]));
+        expect(await table.heldIds()).toEqual([]);
+      });
+      expect(await rows.all()).toMatchObject([{ status: 'done' }, { status: 'ignored', result: null }]);
+    },
+  );
+
   it('writes ends and beginnings of rows together, each its own', async () => {
     const rows = await jobs.table(seedTable);
     const ids = await rows.addMany(5);
@@ -301,11 +337,13 @@ describe('the storage on MariaDB', () => {
         { id: killed, owner, columns: { ...done, result: 'fail', return_code: null, sig: 'SIGTERM' } },
         { id: silent, owner, columns: { ...done, stdout: '', stderr: '' } },
       ] as const;
+      const ofEnded = accepted.filter(({ id }) => ended.some((one) => one.id === id));
+      await table.write({ begun: ofEnded, ended: [] }, 6);
       const written = await table.write({ begun: accepted.filter(({ id }) => id === begun), ended }, 9);
       expect([...written].sort((a, b) => a - b)).toEqual([printed, killed, silent, begun]);
       expect(await table.heldIds()).toEqual([begun, queued]);
     });
-    const ok = { status: 'done', result: 'ok', return_code: 0, sig: null, time_finished: 8, time_started: 0 };
+    const ok = { status: 'done', result: 'ok', return_code: 0, sig: null, time_finished: 8, time_started: 6 };
     expect(await rows.all()).toMatchObject([
       { ...ok, stdout: "it's\\", stderr: '' },
       { ...ok, result: 'fail', return_code: null, sig: 'SIGTERM', stdout: null },
@@ -326,7 +364,8 @@ describe('the storage on MariaDB', () => {
         const owners = `${rows.table}_owners`;
         await rows.execute(`UPDATE ${owners} SET owner = 'another' WHERE job_id = ${taken}`);
         expect(await table.write({ begun: accepted, ended: [] }, 7)).toEqual(new Set([first, third]));
-        const ended = accepted.map(({ id, owner }) => ({ id, owner, columns: { status: 'done' } as const }));
+        const columns = { status: 'done', result: 'ok' } as const;
+        const ended = accepted.map(({ id, owner }) => ({ id, owner, columns }));
         expect(await table.write({ begun: [], ended }, 8)).toEqual(new Set([first, third]));
         expect(await rows.owners()).toEqual([taken]);
       });
@@ -343,7 +382,8 @@ describe('the storage on MariaDB', () => {
     const ids = await rows.addMany(2, '', { stdout: 'before' });
     await withTable(rows, async (table) => {
       const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
-      const columns = { status: 'done', stdout: undefined } as const;
+      await table.write({ begun: accepted, ended: [] }, 7);
+      const columns = { status: 'done', result: 'ok', stdout: undefined } as const;
       const ended = accepted.map(({ id, owner }) => ({ id, owner, columns: columns as Partial<JobsTable> }));
       for (let times = 0; times < 2; times++)
         expect(await table.write({ begun: [], ended }, 8)).toEqual(new Set(ids));

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { networkOf } from '../../../lib/jq/master/client-identity.js';
+import { networkOf } from '../../../lib/net/network-of.js';
 import { eventually } from '../../support/until.js';
 import { useMaster } from './use-master.js';
 

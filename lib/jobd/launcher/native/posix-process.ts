@@ -7,7 +7,12 @@ import type { OnOutput, StartedProcess } from '../../vocabulary/started-process.
 
 type End = readonly [code: number | null, signal: string | null];
 
-const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
+/** Of several names the first, as Node does: SIGABRT, not SIGIOT. */
+const SIGNAL_NAMES = new Map(
+  Object.entries(constants.signals)
+    .reverse()
+    .map(([name, number]) => [number, name]),
+);
 
 /**
  * A process that takes longer has its output read as it comes. Until then it fits into the pipe, or waits.
