@@ -258,6 +258,119 @@ describe('constraints', () => {
     });
   });
 
+  describe('that are put in force while jobs run', () => {
+    const running = async (count: number, name = 'mail', argument = {}) => {
+      await enqueueMany(count, name, argument);
+      const handed = await handOut();
+      for (const job of handed) await rig.answer(job, 'accepted');
+      return handed;
+    };
+
+    it('count these: none is handed out before enough of them have ended', async () => {
+      const handed = await running(5);
+      const id = await create({ match: [MAIL], concurrency: 2 });
+      await enqueueMany(9, 'mail');
+      await enqueue('other');
+      expect(namesOf(await handOut())).toEqual(['other']);
+      for (const job of handed.slice(0, 4)) {
+        expect(namesOf(await handOut())).toEqual([]);
+        await rig.succeed(job);
+      }
+      expect(namesOf(await handOut())).toEqual(['mail']);
+      await expect(used.redis.scard(`${rig.prefix}holds:${id}`)).resolves.toBe(2);
+    });
+
+    it('count jobs that were handed out and not answered yet, and those that a worker pulled', async () => {
+      const puller = await rig.puller({ maxJobs: 2, names: ['mail'] });
+      await enqueueMany(2, 'mail');
+      await rig.pull(puller);
+      await handOut();
+      await create({ match: [MAIL], concurrency: 2 });
+      await enqueue('mail');
+      await expect(handOut()).resolves.toEqual([]);
+      const pulled = await rig.run(operations.pull(puller));
+      expect(pulled.job).toBeUndefined();
+    });
+
+    it('count for each value on its own, and with `per` or without it after a change', async () => {
+      await running(2, 'mail', { tenant: 'a' });
+      await running(1, 'mail', { tenant: 'b' });
+      const id = await create({ match: [MAIL], concurrency: 3 });
+      await enqueueMany(3, 'mail', { tenant: 'a' });
+      await enqueueMany(3, 'mail', { tenant: 'b' });
+      await expect(handOut()).resolves.toEqual([]);
+      await store.replace(id, { match: [MAIL], per: 'argument.tenant', concurrency: 2 });
+      expect(await handOut()).toHaveLength(1);
+      await store.replace(id, { match: [MAIL], concurrency: 4 });
+      await expect(handOut()).resolves.toEqual([]);
+      await expect(used.redis.keys(`${rig.prefix}holds:*`)).resolves.toEqual([`${rig.prefix}holds:${id}`]);
+    });
+
+    it('no longer count them under what they do not fall under any more', async () => {
+      const id = await create({ match: [MAIL], concurrency: 2 });
+      await running(2);
+      await store.replace(id, { match: [{ field: 'name', equal: 'other' }], concurrency: 2 });
+      await store.load();
+      await enqueueMany(3, 'other');
+      expect(await handOut()).toHaveLength(2);
+    });
+
+    it('count their starts in a rate, as far back as the period', async () => {
+      await running(1);
+      rig.now += 6000;
+      await running(2);
+      const id = await create({ match: [MAIL], rate: { count: 3, period: 5 } });
+      await enqueueMany(9, 'mail');
+      expect(await handOut()).toHaveLength(1);
+      await store.replace(id, { match: [MAIL], rate: { count: 5, period: 20 } });
+      expect(await handOut()).toHaveLength(1);
+      rig.now += 14_001;
+      expect(await handOut()).toHaveLength(1);
+    });
+
+    it('count starts of jobs that run, once a rate is added', async () => {
+      const id = await create({ match: [MAIL], concurrency: 100 });
+      await running(3);
+      await store.replace(id, { match: [MAIL], concurrency: 100, rate: { count: 4, period: 10 } });
+      await enqueueMany(9, 'mail');
+      expect(await handOut()).toHaveLength(1);
+    });
+
+    it('count hundreds of them, a part in a turn, and none that has ended meanwhile', async () => {
+      const handed = await running(450);
+      const id = await create({ match: [MAIL], concurrency: 250 });
+      for (const job of handed.slice(0, 200)) await rig.succeed(job);
+      await enqueueMany(9, 'mail');
+      await expect(handOut()).resolves.toEqual([]);
+      await expect(used.redis.scard(`${rig.prefix}holds:${id}`)).resolves.toBe(250);
+      await expect(used.redis.exists(`${rig.prefix}uncounted`)).resolves.toBe(0);
+      const [, last] = handed.slice(-2);
+      if (last) await rig.succeed(last);
+      expect(await handOut()).toHaveLength(1);
+    });
+
+    it('count one whose worker takes it after all, though it had gone back', async () => {
+      await enqueue('mail');
+      const [job] = await handOut();
+      if (!job) throw new Error('Expected a job.');
+      await rig.answer(job, 'silent');
+      const id = await create({ match: [MAIL], concurrency: 1 });
+      await rig.answer(job, 'accepted');
+      await expect(rig.view(job.id)).resolves.toMatchObject({ status: 'running' });
+      await enqueue('mail');
+      await expect(handOut()).resolves.toEqual([]);
+      await expect(used.redis.scard(`${rig.prefix}holds:${id}`)).resolves.toBe(1);
+    });
+
+    it('hold back no jobs without limits', async () => {
+      await running(200);
+      await create({ match: [MAIL], concurrency: 1 });
+      await enqueue('other');
+      const { handed, stale } = await rig.turn([], { pushes: 10 });
+      expect([namesOf(handed), stale]).toEqual([['other'], []]);
+    });
+  });
+
   it('leave nothing behind when their jobs are done', async () => {
     await create({ match: [], per: 'argument.tenant', concurrency: 1, rate: { count: 5, period: 1 } });
     for (let tenant = 0; tenant < 5; tenant++) await enqueueMany(3, 'mail', { tenant });

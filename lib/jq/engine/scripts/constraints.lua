@@ -5,7 +5,7 @@
   constraints-version  grows whenever jobs may fall under other limits than before
 ]]
 -- Needs context: count, refuse_if_full, read_job, prefix, settings, call, turn; lanes: queue, unqueue; jobs:
---   ops
+--   ops; lifecycle: HANDED; limits: recount
 -- Gives operations put_constraint, remove_constraint, constraints, reassign_lane
 
 --- Makes all waiting lanes be checked again.
@@ -19,7 +19,8 @@ end
 
 --[[
   Writes a constraint; a number that does not apply is ''. `known` '1': only if there is one. `selects` is what says
-  which jobs fall under it, and together with which: jobs are matched anew where it differs from what was there.
+  which jobs fall under it, and together with which: jobs are matched anew where it differs from what was there. Those
+  that are handed out are counted anew, too, also where a rate differs.
   Returns 1, or 0 when there is none to change or there are too many.
 ]]
 function ops.put_constraint(id, json, concurrency, count, period, known, selects)
@@ -28,6 +29,8 @@ function ops.put_constraint(id, json, concurrency, count, period, known, selects
   if known == '1' and not exists then return 0 end
   if not exists and call('HLEN', prefix .. 'constraints') >= settings.max_constraints then return 0 end
   call('HSET', prefix .. 'constraints', id, json)
+  local rate = call('HMGET', prefix .. 'limits', id .. ':count', id .. ':period')
+  local is_counted = (rate[1] or '') == count and (rate[2] or '') == period
   for name, value in pairs({ concurrency = concurrency, count = count, period = period }) do
     if value == '' then
       call('HDEL', prefix .. 'limits', id .. ':' .. name)
@@ -38,6 +41,11 @@ function ops.put_constraint(id, json, concurrency, count, period, known, selects
   if call('HGET', prefix .. 'limits', id .. ':selects') ~= selects then
     call('HSET', prefix .. 'limits', id .. ':selects', selects)
     turn.version = tostring(call('INCR', prefix .. 'constraints-version'))
+    is_counted = false
+  end
+  if not is_counted then
+    call('ZUNIONSTORE', prefix .. 'uncounted', 1, prefix .. 'deadlines')
+    turn.counted = nil
   end
   recheck()
   return 1
@@ -58,13 +66,20 @@ function ops.constraints(known)
   return { turn.version, call('HGETALL', prefix .. 'constraints') }
 end
 
---- Moves a job from a lane of older constraints to its present lane.
+--- Moves a job from a lane of older constraints to its present lane. One that is handed out is counted in it.
 function ops.reassign_lane(id, lane, found_with, limits)
-  if found_with ~= turn.version or not call('ZSCORE', prefix .. 'ready:' .. lane, id) then return 0 end
-  local job = read_job(id, 'priority')
+  if found_with ~= turn.version then return 0 end
+  local job = read_job(id, 'priority', 'state', 'lane', 'attempt', 'handed')
+  local new = job and turn.version .. '|' .. limits .. '|' .. job.name
+  if job and HANDED[job.state] and job.lane == lane then
+    recount(id, job, new)
+    call('HSET', prefix .. 'job:' .. id, 'lane', new)
+    call('ZREM', prefix .. 'uncounted', id)
+    return 1
+  end
+  if not call('ZSCORE', prefix .. 'ready:' .. lane, id) then return 0 end
   unqueue(id, lane)
   if not job then return 0 end
-  local new = turn.version .. '|' .. limits .. '|' .. job.name
   call('HSET', prefix .. 'job:' .. id, 'lane', new)
   queue(id, new, job.priority)
   return 1

@@ -22,6 +22,8 @@ local turn = {
   version = call('GET', prefix .. 'constraints-version') or '0',
   --- Jobs that were matched with another version: the master matches them again.
   stale = {},
+  --- Whether all jobs that are handed out are counted under the present constraints; nil if that was not read.
+  counted = nil,
   --- Names with a new job, and classes with a worker that has room: the dispatch only reads these.
   stirred_names = {}, stirred_classes = {},
   --- Names with a new job, and pulling workers that have room again, for waiting requests.

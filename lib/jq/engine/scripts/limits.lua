@@ -4,9 +4,10 @@
   limits        "constraint:concurrency", "constraint:count", "constraint:period" (ms)
   holds:LIMIT   jobs that are handed out under it
   starts:LIMIT  "job:attempt" by the time it was handed out, as far back as the period
+  uncounted     jobs that are handed out, but not counted yet under the present constraints
 ]]
 -- Needs context: count, text, prefix, call, turn; lanes: limits_of, unpark
--- Gives blocked_until, hold, let_go
+-- Gives blocked_until, hold, let_go, recount
 
 local RECHECK_MS = 1000
 
@@ -29,22 +30,39 @@ local function blocked_until(limit)
   return tonumber(oldest[2]) + period
 end
 
-local function hold(id, attempt, lane)
-  for _, limit in ipairs(limits_of(lane)) do
+--- `handed`: when the job was handed out.
+local function hold(id, attempt, lane, handed)
+  local limits, found_with = limits_of(lane)
+  for _, limit in ipairs(limits) do
     call('SADD', prefix .. 'holds:' .. limit, id)
     local _, count, period = rules_of(limit)
-    if count then
-      call('ZADD', prefix .. 'starts:' .. limit, turn.now, id .. ':' .. attempt)
+    if count and handed > turn.now - period then
+      call('ZADD', prefix .. 'starts:' .. limit, handed, id .. ':' .. attempt)
       call('PEXPIRE', prefix .. 'starts:' .. limit, text(period))
     end
   end
+  if found_with ~= turn.version then call('ZADD', prefix .. 'uncounted', 0, id) end
+end
+
+local function let_go_of(limit, id)
+  call('SREM', prefix .. 'holds:' .. limit, id)
+  if call('ZSCORE', prefix .. 'blocked', limit) and not blocked_until(limit) then unpark(limit) end
 end
 
 --- `unbegun`: the job never reached a worker, so it doesn't count as a start.
 local function let_go(id, attempt, lane, unbegun)
   for _, limit in ipairs(limits_of(lane)) do
-    call('SREM', prefix .. 'holds:' .. limit, id)
     if unbegun then call('ZREM', prefix .. 'starts:' .. limit, id .. ':' .. attempt) end
-    if call('ZSCORE', prefix .. 'blocked', limit) and not blocked_until(limit) then unpark(limit) end
+    let_go_of(limit, id)
+  end
+end
+
+--- Counts a job that is handed out under the limits of another lane.
+local function recount(id, job, lane)
+  local now_under = {}
+  for _, limit in ipairs(limits_of(lane)) do now_under[limit] = true end
+  hold(id, job.attempt, lane, tonumber(job.handed))
+  for _, limit in ipairs(limits_of(job.lane)) do
+    if not now_under[limit] then let_go_of(limit, id) end
   end
 end

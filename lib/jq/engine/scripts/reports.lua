@@ -203,7 +203,7 @@ function ops.answer(id, attempt, worker, outcome, detail)
   if outcome == 'accepted' and runs_after_all(worker, worker_row, job) then
     detach(id, job)
     call('SADD', prefix .. 'held:' .. worker, id)
-    hold(id, job.attempt, job.lane)
+    hold(id, job.attempt, job.lane, turn.now)
     begin(id, job)
     revive(worker, worker_row)
     offer(worker)

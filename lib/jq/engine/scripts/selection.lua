@@ -1,6 +1,6 @@
 --- Selects the next job to hand out, and writes the hand-out.
--- Needs context: text, read_fields, prefix, settings, call, turn, BATCH; lanes: limits_of, unqueue_best, park; limits:
---   blocked_until, hold; classes: ALL; workers: rest, take_up, offer_after_pull
+-- Needs context: text, read_fields, read_job, prefix, settings, call, turn, BATCH; lanes: limits_of, unqueue_best, park; limits:
+--   blocked_until, hold; classes: ALL; lifecycle: HANDED; workers: rest, take_up, offer_after_pull
 -- Gives is_over, assign, obstacle, front, heads_of, best_heads, is_best, best_for, pull, MAX_LOOKS, FEW
 
 --- How many jobs, names and workers a turn reads.
@@ -18,7 +18,7 @@ local function assign(id, job, worker, worker_row)
   local key = prefix .. 'job:' .. id
   unqueue_best(id, job.lane)
   take_up(worker, id)
-  hold(id, attempt, job.lane)
+  hold(id, attempt, job.lane, turn.now)
   call('HSET', key, 'worker', worker, 'attempt', attempt, 'handed', text(turn.now), 'open', '', 'state', 'pushing')
   call('ZADD', prefix .. 'deadlines', turn.now + settings.push_lease, id)
   -- A worker whose last push failed gets one job, and no other before it has answered.
@@ -54,6 +54,27 @@ local function collect_stale(lane)
   end
 end
 
+--- Jobs that are handed out and have to be counted under the present constraints: until then no job under a limit
+--- goes out. True if there are some.
+local function collect_uncounted()
+  local key = prefix .. 'uncounted'
+  if turn.counted == nil then turn.counted = call('EXISTS', key) == 0 end
+  if turn.counted or #turn.stale > 0 then return not turn.counted end
+  local bytes = 0
+  for _, id in ipairs(call('ZRANGE', key, 0, BATCH - 1)) do
+    local job = read_job(id, 'state', 'lane', 'argument')
+    if job and HANDED[job.state] then
+      bytes = bytes + #(job.argument or '')
+      if bytes > MAX_STALE_BYTES and #turn.stale > 0 then return true end
+      turn.stale[#turn.stale + 1] = { id, job.lane, job.name, job.argument }
+    else
+      call('ZREM', key, id)
+    end
+  end
+  turn.counted = call('EXISTS', key) == 0
+  return not turn.counted
+end
+
 local READY = { 'name', 'lane', 'priority', 'attempt', 'begun', 'timeout', 'enqueued' }
 
 --[[
@@ -71,11 +92,12 @@ local function front(heads)
       call('ZREM', prefix .. 'heads', id)
       call('ZREM', heads, id)
     else
-      local _, found_with = limits_of(job.lane)
+      local limits, found_with = limits_of(job.lane)
       if found_with ~= turn.version then
         collect_stale(job.lane)
         return nil, nil, true
       end
+      if #limits > 0 and collect_uncounted() then return nil, nil, true end
       local limit, again = obstacle(job.lane)
       if not limit then return id, job end
       park(job.lane, id, head[2], limit, again)
