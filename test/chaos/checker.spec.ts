@@ -432,6 +432,7 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
     history({ operator: { reads: 1, readErrors: new Map([['TypeError', 1]]), mendings: [] } }),
   ],
   'the doctor finds nothing': [withIndexes({ findings: [FINDING] })],
+  'no id waits in two places': [history({ doubled: ['f#1: queue:f:normal and queue:f:scheduled'] })],
   'nothing is left behind': [history({ leftovers: ['lease:f'] })],
   'no process crashes': [history({ crashes: ['worker0.0 ended by itself: 1'] })],
 };

@@ -33,6 +33,7 @@ const INVARIANTS: Readonly<Record<string, Check>> = {
   'a waiter learns the result': waitersLearn,
   'a waiter learns of no other job': waitersLearnOfTheirs,
   'a call gets its own output, or says why not': callsAnswer,
+  'no id waits in two places': waitsOnce,
   'an enqueue answers by its deadline': enqueuesAnswer,
   'no limit is exceeded': limitsHold,
   'handlers keep limits': handlersKeepLimits,
@@ -187,6 +188,7 @@ const padOf = (json?: string) => (parse(json) as { pad?: string } | undefined)?.
 
 const EXPECTED: Readonly<Record<string, (fields: Fields) => boolean>> = {
   failing: ({ output }) => output === 'failing as told',
+  racing: (fields) => fields['status'] === 'success' || codeOf(fields) === 'JOB_TIMEOUT',
   hanging: (fields) => codeOf(fields) === 'JOB_TIMEOUT',
   cancelled: (fields) => fields['status'] === 'success' || codeOf(fields) === 'JOB_CANCELLED',
   expiring: (fields) => fields['status'] === 'success' || codeOf(fields) === 'JOB_EXPIRED',
@@ -194,6 +196,8 @@ const EXPECTED: Readonly<Record<string, (fields: Fields) => boolean>> = {
   hostile: (fields) => fields['status'] === 'error' && !ASKED_FOR.includes(codeOf(fields) ?? ''),
   // Its parents say how: flow-checks.ts.
   flow: () => true,
+  // An operator may end it, or one that it waits for.
+  opened: () => true,
   mended: ({ status, output }) => status === 'success' || output === 'mended as told',
   large: ({ status, input, output }) => status === 'success' && padOf(input) === padOf(output),
   shared: ({ status, input = '', output = '' }) =>
@@ -262,6 +266,10 @@ function* countsConverge({ counts }: History): Iterable<Violation> {
   for (const { fn, expected, seen, when } of counts) {
     if (seen !== expected) yield found(`count:${fn}`, `it is ${seen} ${when}, with ${expected} workers`);
   }
+}
+
+function* waitsOnce({ doubled = [] }: History): Iterable<Violation> {
+  for (const seen of doubled) yield found(seen, 'it was in two places at once');
 }
 
 function* nothingIsLeft({ leftovers }: History): Iterable<Violation> {

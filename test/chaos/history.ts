@@ -204,6 +204,8 @@ export interface History {
   readonly indexes?: Indexes;
   readonly statistics?: StatisticsSeen;
   readonly operator?: OperatorSeen;
+  /** Ids that were seen in two places at once, in words. */
+  readonly doubled?: readonly string[];
   readonly plain: PlainTrouble;
   /** When another master took over that lacked the last writes, in ms since 1970. */
   readonly failedOver?: number;

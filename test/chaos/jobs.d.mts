@@ -33,5 +33,7 @@ export declare const ATTEMPTS: Readonly<Record<string, number>>;
 export declare const STEPS: readonly string[];
 /** Its jobs wait for each other, and for slow ones. */
 export declare const FLOWN: string;
+/** Its jobs wait for each other, and an operator ends, changes and follows them while their flows are being created. */
+export declare const OPENED: string;
 /** Its handler runs many jobs at once. */
 export declare const BATCHED: string;

@@ -21,11 +21,13 @@ export const STRICT = 'chaos:strict';
 export const BATCHED = 'chaos:batched';
 /** Its jobs wait for each other, and for slow ones. */
 export const FLOWN = 'chaos:flown';
+/** Its jobs wait for each other, and an operator ends, changes and follows them while their flows are being created. */
+export const OPENED = 'chaos:opened';
 
 /** Functions our workers run, and how many jobs of each at a time. */
 export const HANDLED = {
   ...{ [FAST]: 20, [SLOW]: 30, [BLOCK]: 1, [SHARED]: 2, [ODD]: 2, [MENDED]: 5 },
-  ...{ [LIMITED]: 6, [RATED]: 6, [STRICT]: 6, [BATCHED]: 2, [FLOWN]: 5 },
+  ...{ [LIMITED]: 6, [RATED]: 6, [STRICT]: 6, [BATCHED]: 2, [FLOWN]: 5, [OPENED]: 20 },
 };
 
 export const TENANTS = ['ada', 'ben', 'cleo'];
@@ -62,7 +64,8 @@ export const STEPS = ['one', 'two', 'three', 'four', 'five'];
 /** One handler for all kinds: the input says what to do. `hostile` is what can be thrown, `note` writes into the history. */
 export async function perform(input, job, hostile = [], note = () => undefined) {
   if (typeof input === 'string') return input.toUpperCase();
-  if (input.kind === 'waiting') await job.waitFor('go', { timeout: '8s' });
+  if (input.kind === 'waiting') await waitFor(input.signals, job);
+  if (input.kind === 'racing') job.log(`${input.n} is told as it runs`);
   if (input.kind === 'steps') return performSteps(input, job, note);
   if (input.kind === 'blocking') block(input.ms);
   else if (input.kind === 'cancelled' || (input.kind === 'hanging' && input.obeys))
@@ -81,6 +84,12 @@ export async function perform(input, job, hostile = [], note = () => undefined) 
   if (input.kind === 'flow') return performFlow(input, job);
   const { n, pad } = input;
   return { n, token: job.claim.token, ...(pad === undefined ? {} : { pad, hash: hashOf(pad) }) };
+}
+
+/** Waits for one signal, or for the first of several. */
+function waitFor(signals, job) {
+  if (signals.length === 1) return job.waitFor(signals[0], { timeout: '8s' });
+  return job.waitForAny(signals, { timeout: '8s' });
 }
 
 /** Puts out which jobs it waited for. */
@@ -179,7 +188,14 @@ export function makeJob(random, n, { lease, blocking, large, hostile = 0 }) {
   if (chance < 0.155)
     return { fn: SLOW, input: input('expiring', { ms: random.int(0, 50) }), options: expiring(random) };
   if (chance < 0.22) return limitedJob(random, input, retry);
-  if (chance < 0.25) return { fn: SLOW, input: input('waiting', {}), options: {} };
+  if (chance < 0.25) {
+    const signals = random.next() < 0.5 ? ['go'] : ['stop', 'go'];
+    return { fn: SLOW, input: input('waiting', { signals }), options: {} };
+  }
+  if (chance < 0.255)
+    return { fn: BATCHED, input: input('racing', { ms: random.int(0, 60) }), options: { jobTimeout: 100 } };
+  if (chance < 0.26)
+    return { fn: BATCHED, input: input('cancelled', { ms: random.int(0, 60) }), options: {} };
   if (chance < 0.28) {
     const flaky = random.next() < 0.3 ? { failures: random.int(1, 3) } : {};
     const kind = flaky.failures ? 'flaky' : 'batched';

@@ -3,7 +3,9 @@ import { LIMITS, TENANTS } from './jobs.mjs';
 
 /** Keys that may stay: jobs for 25 hours, ids, rules of limits and functions forever, unique keys and lists of jobs until others are used, and keys that expire by themselves. */
 const MAY_STAY = /^(uid|job|control|unique|ended|retrying):|^functions$/;
-const EXPIRES = /^((sender|lock|plain|statistics|tags):|limit:.*:starts:)/;
+const EXPIRES = /^((sender|lock|plain|recovery|statistics|tags):|limit:.*:starts:)/;
+/** Of jobs and flows that have ended these expire, of any client. */
+const EXPIRES_OF_JOBS = /^job:.*:(children|parents|output|log|flow:.*)$/;
 /** What TTL answers of a key without an end; of one that has just expired it is another number. */
 const NEVER = -1;
 const PATTERN_COUNT = 1000;
@@ -13,8 +15,9 @@ export async function leftoverKeys(redis: Redis): Promise<string[]> {
   const left: string[] = [];
   for await (const keys of redis.scanStream({ count: PATTERN_COUNT }) as AsyncIterable<string[]>) {
     for (const key of keys) {
-      if (MAY_STAY.test(key)) continue;
-      if (EXPIRES.test(key) && (await redis.ttl(key)) !== NEVER) continue;
+      const mustExpire = EXPIRES_OF_JOBS.test(key);
+      if (MAY_STAY.test(key) && !mustExpire) continue;
+      if ((mustExpire || EXPIRES.test(key)) && (await redis.ttl(key)) !== NEVER) continue;
       if (key.startsWith('count:') && (await redis.get(key)) === '0') continue;
       left.push(key);
     }

@@ -3,12 +3,16 @@ import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { LISTED_STATES } from '../../lib/job/job-views.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import type { Mending, OperatorSeen } from './history.js';
-import { HANDLED, MENDED } from './jobs.mjs';
+import type { FlowNode } from '../../lib/gearmonkey/client/flow-node.js';
+import { HANDLED, MENDED, OPENED } from './jobs.mjs';
 import { Random } from './random.mjs';
 
 const PAUSE_MS = 100;
 /** Milliseconds of each command. */
 const TIMEOUT_MS = 5000;
+/** More than one call creates. */
+const CHILDREN = 220;
+const OPEN_EVERY_MS = 2000;
 const FUNCTIONS = Object.keys(HANDLED);
 
 /** Retries and discards failed jobs of a function of its own, and reads what there is of all, during faults. */
@@ -27,7 +31,10 @@ export class Operator {
     this.actors = new RedisActors(url);
     this.client = this.actors.client(undefined, TIMEOUT_MS);
     this.random = new Random(seed);
-    const parts = [() => this.create(), () => this.mendSome(), () => this.mendSome(), () => this.read()];
+    const parts = [
+      ...[() => this.create(), () => this.mendSome(), () => this.mendSome(), () => this.read()],
+      ...[() => this.openFlow(), () => this.meddle(), () => this.meddle()],
+    ];
     this.parts = parts.map(async (part) => {
       while (!this.stopping) {
         await part();
@@ -51,6 +58,43 @@ export class Operator {
   private async create(): Promise<void> {
     const input = { n: `operator/${++this.created}`, kind: 'mended', rounds: this.random.int(1, 2) };
     await this.client.run(MENDED, input).catch(() => undefined);
+  }
+
+  private opened(): { n: string; kind: string } {
+    return { n: `opened/${++this.created}`, kind: 'opened' };
+  }
+
+  /** Creates a flow in several calls, while `meddle` ends and changes what it finds. */
+  private async openFlow(): Promise<void> {
+    const last: FlowNode = { job: OPENED, input: this.opened() };
+    const children = Array.from({ length: CHILDREN }, () => ({
+      job: OPENED,
+      input: this.opened(),
+      options: { onParentError: this.random.pick(['run', 'fail'] as const) },
+      children: [last],
+    }));
+    await this.client.flow({ job: OPENED, input: this.opened(), children }).catch(() => undefined);
+    await sleep(this.random.int(0, OPEN_EVERY_MS));
+  }
+
+  private async meddle(): Promise<void> {
+    const { jobs } = await this.client
+      .list(OPENED, { state: 'scheduled', size: 20 })
+      .catch(() => ({ jobs: [] }));
+    // A list shows no job of a flow that is still being created, but their ids can be guessed.
+    const guess = Number(jobs.at(0)?.id ?? 0) + this.random.int(1, 2 * CHILDREN);
+    const id = this.random.next() < 0.5 ? String(guess) : jobs[this.random.int(0, jobs.length - 1)]?.id;
+    if (id === undefined) return;
+    const acts: (() => Promise<unknown>)[] = [
+      () => this.client.cancel(OPENED, id),
+      () => this.client.update(OPENED, id, { input: this.opened() }),
+      () => this.client.update(OPENED, id, { priority: 'low' }),
+      () => this.client.signal(OPENED, id, 'go'),
+      () => this.client.run(OPENED, this.opened(), { after: [{ fn: OPENED, id }] }),
+      () => this.client.drain(OPENED, { states: ['scheduled'] }),
+    ];
+    const act = acts[Math.min(this.random.int(0, 9), this.random.int(0, acts.length - 1))];
+    await act?.().catch(() => undefined);
   }
 
   private async mendSome(): Promise<void> {

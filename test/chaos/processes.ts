@@ -8,12 +8,13 @@ import type { SlowLine } from '../support/slow-line.js';
 
 export type Role = 'worker' | 'producer';
 
-/** What a child is told, besides where its server is and where its history goes. */
+/** What a child is told, besides where its server is and where its history goes. `clock` is by how many ms its clock is wrong. */
 export type Settings = Readonly<Record<string, unknown>>;
 
 /** A child process that ended by itself is started again after this time, as a supervisor would. */
 const RESTART_MS = 300;
 const EXIT_TIMEOUT_MS = 30_000;
+const CLOCK = new URL('./clock.mjs', import.meta.url).href;
 
 /** One life of a member, from its start to its end. */
 interface Life {
@@ -53,9 +54,10 @@ export class Member<W extends Way = SlowLine> {
     const own = { ...this.settings(this.histories.length), ...more };
     const settings = { ...own, url: this.proxy.url, history, name };
     const script = fileURLToPath(new URL(`./${this.role}.mjs`, import.meta.url));
-    const child = spawn(process.execPath, [script, JSON.stringify(settings)], {
+    const { clock = 0 } = own as { readonly clock?: number };
+    const child = spawn(process.execPath, ['--import', CLOCK, script, JSON.stringify(settings)], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1' },
+      env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', CHAOS_CLOCK: String(clock) },
     });
     const log = createWriteStream(join(this.folder, `${name}.log`));
     child.stdout.pipe(log, { end: false });

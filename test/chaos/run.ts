@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../support/until.js';
 import { writtenJobs } from './append-only-file.js';
 import { check } from './checker.js';
+import { DoubledIds } from './doubled-ids.js';
 import { ClaimLog } from './claim-log.js';
 import type { Violation } from './violation.js';
 import { injectAll, type Injected } from './faults.js';
@@ -9,8 +10,9 @@ import { gather, type Recorded } from './gather.js';
 import type { CountSeen, History, StatisticsSeen } from './history.js';
 import { readIndexes, readStatistics } from './indexes.js';
 import { Operator } from './operator.js';
-import { ATTEMPTS, HANDLED, PLAIN } from './jobs.mjs';
+import { ATTEMPTS, HANDLED, ODD, PLAIN, SHARED } from './jobs.mjs';
 import { leftoverKeys, unfinished } from './leftovers.js';
+import type { Role } from './processes.js';
 import { planFaults, toLine, type Fault, type FaultKind } from './schedule.js';
 import { Stage } from './stage.js';
 
@@ -58,6 +60,11 @@ const RATE_SURPLUS = 1.2;
 const BLOCKED_PART = 0.08;
 /** Within this time after the last fault `count:{FN}` tells the truth. */
 const COUNT_MS = 35_000;
+/** By how many ms the clocks of processes are wrong, by role and number: two hours fast, three slow. */
+const CLOCKS: Readonly<Record<Role, readonly number[]>> = {
+  worker: [0, 7_200_000],
+  producer: [0, -10_800_000],
+};
 /** How long a worker that is stopped lets jobs go on. It differs by life, since no value is the worst for all. */
 const SHUTDOWN_TIMEOUTS = ['3s', '50ms', 1] as const;
 /** The part of the jobs that throw unusual values. */
@@ -66,6 +73,8 @@ const HOSTILE_PART = 0.005;
 const LARGE_JOBS = 60;
 const DRAIN_MS = 120_000;
 const PROGRESS_MS = 10_000;
+/** Plain clients may queue an id again whose reply they have lost, and a hostile one does what it likes. */
+const OWN_FUNCTIONS = Object.keys(HANDLED).filter((fn) => fn !== SHARED && fn !== ODD);
 const FUNCTIONS = [...Object.keys(HANDLED), PLAIN];
 
 /** A run from an empty server to the verdict. */
@@ -81,9 +90,10 @@ export async function run(options: RunOptions): Promise<RunResult> {
   try {
     await stage.start();
     operator = new Operator(stage.server.url, options.seed);
+    const doubled = new DoubledIds(stage.observer.redis, OWN_FUNCTIONS);
     const ground = { ...stage, redis: stage.observer.redis };
     await injectAll(ground, faults, (fault) => injected.push(fault));
-    const history = await bringToEnd(stage, operator, options, injected);
+    const history = await bringToEnd(stage, operator, doubled, options, injected);
     violations = check(history);
     const kept = options.keep || violations.length > 0 ? { folder: stage.folder } : {};
     return { seed: options.seed, duration: options.duration, faults, injected, history, violations, ...kept };
@@ -107,13 +117,15 @@ function openStage({ seed, duration, jobs, lease, calls, largest }: RunOptions):
   return Stage.open({
     workers: WORKERS,
     producers: PRODUCERS,
-    settings: (role, index, life) =>
-      role === 'worker'
+    settings: (role, index, life) => ({
+      clock: CLOCKS[role][index] ?? 0,
+      ...(role === 'worker'
         ? { lease, shutdownTimeout: SHUTDOWN_TIMEOUTS[life % SHUTDOWN_TIMEOUTS.length] }
         : {
             ...{ seed: seed * 1000 + index * 100 + life, rate, lease: ms, blocking, calls },
             ...{ large: { part: LARGE_JOBS / jobs, bytes: largest }, hostile: HOSTILE_PART },
-          },
+          }),
+    }),
   });
 }
 
@@ -121,6 +133,7 @@ function openStage({ seed, duration, jobs, lease, calls, largest }: RunOptions):
 async function bringToEnd(
   stage: Stage,
   operator: Operator,
+  doubled: DoubledIds,
   { jobs, lease = DEFAULT_LEASE_MS }: RunOptions,
   disturbances: readonly Injected[],
 ): Promise<History> {
@@ -149,6 +162,7 @@ async function bringToEnd(
   const written = await writtenJobs(stage.server.directory, limited);
   return historyOf(stage, lease, {
     operator: operator.seen,
+    doubled: await doubled.stop(),
     counts,
     readings,
     laterReadings,
@@ -163,6 +177,7 @@ async function bringToEnd(
 type Ending = Pick<
   History,
   | 'operator'
+  | 'doubled'
   | 'counts'
   | 'readings'
   | 'laterReadings'

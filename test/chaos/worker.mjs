@@ -5,8 +5,9 @@
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { fail, GearMonkeyModule, ok, Worker } from '../../dist/index.js';
-import { batchOf, HANDLED, limitOf, perform } from './jobs.mjs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { defineJob, fail, GearMonkeyModule, ok, Worker } from '../../dist/index.js';
+import { BATCHED, batchOf, HANDLED, limitOf, perform } from './jobs.mjs';
 import { notesTo } from './note.mjs';
 
 const settings = JSON.parse(process.argv[2]);
@@ -22,6 +23,29 @@ const {
 if (connection.tls) connection.tls.checkServerIdentity = () => undefined;
 const { HOSTILE_VALUES: hostile } = settings.hostile ? await import(settings.hostile) : {};
 const note = notesTo(history);
+
+/** The outputs of batches are checked for some time, in which jobs may end otherwise. */
+const slowly = {
+  '~standard': {
+    version: 1,
+    vendor: 'chaos',
+    validate: async (value) => {
+      await sleep(value.n.length % 3 === 0 ? 100 : 5);
+      return { value };
+    },
+  },
+};
+
+/** What a worker of a function is made of: its name, or a definition. */
+function servedOf(fn) {
+  return fn === BATCHED ? defineJob(fn, { output: slowly }) : fn;
+}
+
+/** The context of each run is slow to come, too. */
+async function runSlowly(headers, next) {
+  await sleep(Math.random() < 0.1 ? 20 : 0);
+  return next();
+}
 
 class Handlers {
   async run(input, job) {
@@ -52,7 +76,7 @@ Object.entries(HANDLED).forEach(([fn, concurrency], index) => {
   };
   const descriptor = Object.getOwnPropertyDescriptor(Handlers.prototype, method);
   const limit = limitOf(fn);
-  Worker(fn, { concurrency, ...(limit && { limit }), ...(batch && { batch }) })(
+  Worker(servedOf(fn), { concurrency, ...(limit && { limit }), ...(batch && { batch }) })(
     Handlers.prototype,
     method,
     descriptor,
@@ -68,7 +92,7 @@ class App {
   }
 }
 Module({
-  imports: [GearMonkeyModule.forRoot({ connection, lease, shutdownTimeout, ...module })],
+  imports: [GearMonkeyModule.forRoot({ connection, lease, shutdownTimeout, runWith: runSlowly, ...module })],
   providers: [Handlers],
 })(App);
 
