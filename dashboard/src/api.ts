@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals';
 import type { ActReply, ActRequest, ApiError } from '../../lib/dashboard/api.js';
 
 export type * from '../../lib/dashboard/api.js';
@@ -13,6 +14,9 @@ export class ApiFailure extends Error {
     super(message);
   }
 }
+
+/** What the server said when it knew no user any more: nothing else is shown then. */
+export const signedOut = signal<string | undefined>(undefined);
 
 export type Query = Readonly<Record<string, string | undefined>>;
 
@@ -44,9 +48,18 @@ async function answer<T>(url: string, init: RequestInit): Promise<T> {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new ApiFailure(0, 'UNREACHABLE', 'The app does not answer.');
   });
-  if (response.ok) return (await response.json()) as T;
+  await refuse(response);
+  return (await response.json()) as T;
+}
+
+/** An answer that is none of the dashboard comes from the app: it has sent the request to its login page. @throws ApiFailure */
+export async function refuse(response: Response): Promise<void> {
+  const type = response.headers.get('content-type') ?? '';
+  if (response.ok && /^(?:application\/json|text\/event-stream)\b/.test(type)) return;
   const { code = 'ERROR', message = response.statusText } = (await response
     .json()
     .catch(() => ({}))) as Partial<ApiError>;
-  throw new ApiFailure(response.status, code, message);
+  const isSignedOut = response.ok || response.status === 401;
+  if (isSignedOut) signedOut.value = message;
+  throw new ApiFailure(isSignedOut ? 401 : response.status, code, message);
 }

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { apiUrl, type ApiError, type LiveEvents, type Topic } from './api.js';
+import { ApiFailure, apiUrl, refuse, type LiveEvents, type Topic } from './api.js';
 
 /** `paused`: the tab is hidden, so nothing is asked of the server. */
 export type Liveness = 'live' | 'connecting' | 'paused' | 'idle';
@@ -88,10 +88,10 @@ async function ask(topics: string): Promise<void> {
   const controller = new AbortController();
   try {
     const response = await fetch(apiUrl('live', { topics }), { signal: controller.signal });
-    if (!response.ok)
-      refusal.value = ((await response.json()) as Partial<ApiError>).message ?? response.statusText;
-  } catch {
-    // Not reachable: the page tries again.
+    await refuse(response);
+  } catch (error) {
+    // Without an answer the page tries again.
+    if (error instanceof ApiFailure) refusal.value = error.message;
   } finally {
     controller.abort();
   }

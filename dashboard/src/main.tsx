@@ -1,7 +1,7 @@
 import './style.css';
 import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { Ability } from './api.js';
+import { signedOut, type Ability } from './api.js';
 import { HelpDialog } from './ui/help-dialog.js';
 import { helpIsOpen, listenForKeys } from './keys.js';
 import { liveness, refusal } from './live.js';
@@ -12,6 +12,7 @@ import { keepTitle } from './title.js';
 import { AskDialog } from './ui/ask-dialog.js';
 import { Notice } from './ui/notice.js';
 import { Reports } from './ui/report.js';
+import { SignedOut } from './ui/signed-out.js';
 import { Failures } from './views/failures.js';
 import { FunctionPage } from './views/function.js';
 import { JobPage } from './views/job.js';
@@ -45,6 +46,7 @@ const MENU: readonly (readonly [view: View, name: string, needs: Ability])[] = [
 
 function Page() {
   useEffect(() => void openSession(), []);
+  if (signedOut.value !== undefined) return <SignedOut why={signedOut.value} />;
   if (sessionError.value) return <Unopened />;
   if (!session.value) return <p class="dim loading">Loading…</p>;
   const { view } = route.value;
@@ -74,7 +76,7 @@ function Unopened() {
   return (
     <main id="main">
       <Notice isError>
-        {sessionError.value?.status === 401 ? 'You are not logged in.' : sessionError.value?.message}{' '}
+        {sessionError.value?.message}{' '}
         <button type="button" class="link" onClick={() => location.reload()}>
           Reload
         </button>

@@ -1,9 +1,16 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Closing } from './closing.js';
+import { failureOf } from './api.filter.js';
 import { ApiFailure } from './dashboard-errors.js';
-import { DASHBOARD, type CheckedDashboard, type DashboardUser } from './dashboard.options.js';
+import {
+  DASHBOARD,
+  type CheckedDashboard,
+  type DashboardRequest,
+  type DashboardUser,
+} from './dashboard.options.js';
 import { LocalAccess } from './local-access.js';
-import { isRead, isSameOrigin, rawRequest, rawResponse } from './request-facts.js';
+import { refusal } from './refusal.js';
+import { cookiesOf, isRead, isSameOrigin, rawRequest, rawResponse } from './request-facts.js';
 
 const POLICY = [
   "default-src 'none'",
@@ -48,12 +55,7 @@ export class AccessGuard implements CanActivate {
     this.closing.check(response);
     const raw = rawRequest(request);
     const user = await this.userOf(request);
-    if (!isUser(user)) {
-      const { challenge } = this.options.auth ?? {};
-      const headers: Record<string, string> =
-        challenge === undefined ? {} : { 'www-authenticate': challenge };
-      throw new ApiFailure(401, 'NOT_LOGGED_IN', 'Log in first.', headers);
-    }
+    if (!isUser(user)) throw refusal(this.options, raw);
     users.set(raw, user);
     if (!isRead(raw)) this.checkChange(request);
     return true;
@@ -61,7 +63,14 @@ export class AccessGuard implements CanActivate {
 
   private async userOf(request: object): Promise<DashboardUser | undefined> {
     const { auth } = this.options;
-    return auth ? auth(request as Parameters<typeof auth>[0]) : this.local.userOf(request);
+    if (!auth) return this.local.userOf(request);
+    try {
+      return await auth(withCookies(request) as DashboardRequest);
+    } catch (error) {
+      const failure = failureOf(error);
+      if (failure.status === 401) return undefined;
+      throw failure;
+    }
   }
 
   private checkChange(request: object): void {
@@ -74,6 +83,15 @@ export class AccessGuard implements CanActivate {
       throw new ApiFailure(413, 'TOO_LARGE', `Send at most ${MAX_BODY} bytes.`);
     if (this.options.readOnly) throw new ApiFailure(403, 'READ_ONLY', 'The dashboard is read-only.');
   }
+}
+
+/** The request, with its cookies also without a parser of the app. */
+function withCookies(request: object): object {
+  const parsed = request as { cookies?: unknown };
+  parsed.cookies ??= Object.fromEntries(
+    [...cookiesOf(rawRequest(request))].map(([name, [first]]) => [name, first]),
+  );
+  return request;
 }
 
 /** An `auth` in plain JavaScript may return anything, such as true. */

@@ -2,36 +2,75 @@ import {
   Catch,
   HttpException,
   Inject,
+  Injectable,
   Logger,
+  UnauthorizedException,
   type ArgumentsHost,
+  type CallHandler,
   type ExceptionFilter,
+  type ExecutionContext,
+  type NestInterceptor,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { catchError, type Observable } from 'rxjs';
 import { GearMonkeyError } from '../job/errors.js';
 import { excerpt } from '../job/secrets.js';
 import { httpStatusOf } from '../nest/http-status.js';
 import type { ApiError } from './api.js';
 import { ApiFailure } from './dashboard-errors.js';
-import { rawResponse } from './request-facts.js';
+import type { CheckedDashboard } from './dashboard.options.js';
+import { refusal } from './refusal.js';
+import { rawRequest, rawResponse } from './request-facts.js';
 
 const MAX_MESSAGE = 1000;
+const log = new Logger('Dashboard');
 
-/** Answers with `{ code, message }`, whatever the app's own filters do. */
-@Catch()
-export class ApiFilter implements ExceptionFilter {
-  private readonly log = new Logger('Dashboard');
-
+/** Answers errors of the dashboard with `{ code, message }`. Those of the app's own guards go to the app's filters. */
+@Catch(ApiFailure)
+export class ApiFilter implements ExceptionFilter<ApiFailure> {
   constructor(@Inject(HttpAdapterHost) private readonly adapters: HttpAdapterHost) {}
 
-  catch(error: unknown, host: ArgumentsHost): void {
+  catch({ status, code, message, headers }: ApiFailure, host: ArgumentsHost): void {
     const response = host.switchToHttp().getResponse<object>();
-    if (rawResponse(response).headersSent) return;
-    if (error instanceof ApiFailure)
-      for (const [name, value] of Object.entries(error.headers)) rawResponse(response).setHeader(name, value);
-    const [status, body] = answerTo(error);
-    if (status >= 500 && !(error instanceof GearMonkeyError)) this.log.error(error);
-    this.adapters.httpAdapter.reply(response, body, status);
+    const raw = rawResponse(response);
+    if (raw.headersSent) return;
+    for (const [name, value] of Object.entries(headers)) raw.setHeader(name, value);
+    this.adapters.httpAdapter.reply(response, { code, message } satisfies ApiError, status);
   }
+}
+
+/** With `login`: whom a guard of the app refuses gets there as well. */
+@Catch(UnauthorizedException)
+export class LoginFilter implements ExceptionFilter<UnauthorizedException> {
+  constructor(
+    private readonly options: CheckedDashboard,
+    private readonly answers: ApiFilter,
+  ) {}
+
+  catch(_: UnauthorizedException, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<object>();
+    this.answers.catch(refusal(this.options, rawRequest(request)), host);
+  }
+}
+
+/** Makes every error of the routes one of the dashboard, which its filter answers, whatever filters the app has. */
+@Injectable()
+export class ApiErrors implements NestInterceptor {
+  intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(
+      catchError((error: unknown) => {
+        throw failureOf(error);
+      }),
+    );
+  }
+}
+
+/** What is answered to an error. One that is not expected is logged. */
+export function failureOf(error: unknown): ApiFailure {
+  if (error instanceof ApiFailure) return error;
+  const [status, { code, message }] = answerTo(error);
+  if (status >= 500 && !(error instanceof GearMonkeyError)) log.error(error);
+  return new ApiFailure(status, code, message);
 }
 
 /** The status and body for an error. */

@@ -11,6 +11,7 @@ import {
   Res,
   UseFilters,
   UseGuards,
+  UseInterceptors,
   type Type,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
@@ -18,7 +19,7 @@ import type { ServerResponse } from 'node:http';
 import { PACKAGE_VERSION } from '../package/package-version.embedded.js';
 import { AccessGuard, userOf } from './access.guard.js';
 import { DashboardActions } from './actions.js';
-import { ApiFilter } from './api.filter.js';
+import { ApiErrors, ApiFilter, LoginFilter } from './api.filter.js';
 import type { Session } from './api.js';
 import { BulkRuns } from './bulk-runs.js';
 import { ApiFailure } from './dashboard-errors.js';
@@ -35,6 +36,7 @@ import { DashboardAccess } from './viewed-instance.js';
 /** The routes of the dashboard. */
 @UseGuards(AccessGuard)
 @UseFilters(ApiFilter)
+@UseInterceptors(ApiErrors)
 abstract class DashboardRoutes {
   constructor(
     @Inject(DASHBOARD) private readonly options: CheckedDashboard,
@@ -211,8 +213,9 @@ export function controllerAt(path: string): { controller: Type; finish: Provider
   }
   const finish = {
     provide: Symbol('DashboardRoutes'),
-    inject: [HttpAdapterHost],
-    useFactory: ({ httpAdapter }: HttpAdapterHost) => {
+    inject: [HttpAdapterHost, DASHBOARD, ApiFilter],
+    useFactory: ({ httpAdapter }: HttpAdapterHost, options: CheckedDashboard, answers: ApiFilter) => {
+      if (options.login !== undefined) UseFilters(new LoginFilter(options, answers))(DashboardController);
       // For Fastify a path with a slash at its end is another one, which only `*` matches. Express would warn of that.
       const route = httpAdapter?.getType() === 'fastify' ? '*' : ':file';
       const descriptor = Object.getOwnPropertyDescriptor(DashboardController.prototype, 'rest');

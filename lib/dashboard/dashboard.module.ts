@@ -9,7 +9,7 @@ import {
 import { GearMonkeyCoreModule } from '../nest/gearmonkey.module.js';
 import { AccessGuard } from './access.guard.js';
 import { DashboardActions } from './actions.js';
-import { ApiFilter } from './api.filter.js';
+import { ApiErrors, ApiFilter } from './api.filter.js';
 import { BulkRuns } from './bulk-runs.js';
 import { Closing } from './closing.js';
 import { controllerAt } from './dashboard.controller.js';
@@ -75,7 +75,7 @@ function dashboardAt(
       options,
       { provide: DASHBOARD_PATH, useValue: checked },
       finish,
-      ...[AccessGuard, ApiFilter, DashboardAccess, Redaction],
+      ...[AccessGuard, ApiErrors, ApiFilter, DashboardAccess, Redaction],
       ...[JobReads, FlowReads, FunctionReads, SystemReads],
       ...[BulkRuns, DashboardActions, LiveUpdates, PageAssets, Closing],
       ...[LocalAccess, DashboardUrl, LoopbackOnly],

@@ -7,6 +7,12 @@ import { DashboardOpenError } from './dashboard-errors.js';
 /** What `auth` gets: the request of Express or Fastify. */
 export interface DashboardRequest {
   readonly headers: IncomingHttpHeaders;
+  /** The path and query that the app was asked for. */
+  readonly url: string;
+  /** The address of who asks; behind a proxy the proxy's, unless the app trusts it: `trust proxy` or `trustProxy`. */
+  readonly ip?: string;
+  /** Those of the app's parser; without one as the browser sent them. */
+  readonly cookies: Readonly<Record<string, string | undefined>>;
   /** What guards and middleware of the app have put there. */
   readonly user?: unknown;
   readonly session?: unknown;
@@ -41,6 +47,11 @@ export interface ShownText {
 export interface DashboardOptions {
   /** Who may see and do what. @default who has the token that the app logs at its start, on this machine, outside production */
   auth?: DashboardAuth;
+  /**
+   * Where people sign in, such as `'/login?next=/jobs/'`: a browser that opens a page goes there when `auth` knows no user, or
+   * a guard of the app throws an UnauthorizedException. Other requests get 401. @default 401 for all
+   */
+  login?: string;
   /** Whether all changes are refused. @default true with NODE_ENV=production, else false */
   readOnly?: boolean;
   /** Returns what is shown in place of a text. If it throws, nothing is shown. @default the text */
@@ -58,6 +69,7 @@ export interface DashboardModuleOptions extends DashboardOptions {
 /** Options, checked and with defaults. */
 export interface CheckedDashboard {
   readonly auth: DashboardAuth | undefined;
+  readonly login: string | undefined;
   readonly readOnly: boolean;
   readonly redact: ((shown: ShownText) => string) | undefined;
   readonly title: string;
@@ -69,6 +81,7 @@ export const DASHBOARD_PATH = Symbol('DashboardPath');
 const NAMES = optionNames<Required<DashboardModuleOptions>>({
   path: true,
   auth: true,
+  login: true,
   readOnly: true,
   redact: true,
   title: true,
@@ -79,7 +92,7 @@ const MAX_TITLE = 100;
 export function checkDashboard(given: DashboardModuleOptions): CheckedDashboard {
   const isProduction = process.env['NODE_ENV'] === 'production';
   const options = checkOptions('DashboardModule', given, NAMES);
-  const { auth, readOnly = isProduction, redact, title = 'Jobs' } = options;
+  const { auth, login, readOnly = isProduction, redact, title = 'Jobs' } = options;
   for (const [name, value] of Object.entries({ auth, redact }))
     if (value !== undefined && typeof value !== 'function')
       throw new InvalidOptionError(name, value, 'a function');
@@ -87,7 +100,17 @@ export function checkDashboard(given: DashboardModuleOptions): CheckedDashboard 
   if (typeof title !== 'string' || title.length > MAX_TITLE)
     throw new InvalidOptionError('title', title, `text of at most ${MAX_TITLE} characters`);
   if (!auth && isProduction) throw new DashboardOpenError('NODE_ENV is production');
-  return { auth, readOnly, redact, title };
+  return { auth, login: checkLogin(login, auth), readOnly, redact, title };
+}
+
+/** @throws ConfigurationError, InvalidOptionError */
+function checkLogin(login: unknown, auth: DashboardAuth | undefined): string | undefined {
+  if (login === undefined) return undefined;
+  if (typeof login !== 'string' || !/^(?:\/|https?:\/\/)[!-~]*$/.test(login))
+    throw new InvalidOptionError('login', login, "an address such as '/login' or 'https://id.example/login'");
+  if (!auth)
+    throw new ConfigurationError('`login` of DashboardModule needs `auth`, which says who is signed in.');
+  return login;
 }
 
 /** The path of controllers. @throws ConfigurationError */

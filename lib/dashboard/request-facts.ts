@@ -25,14 +25,28 @@ export function isRead({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
+/** Whether a browser asks for something to show as a page. */
+export function isNavigation(request: IncomingMessage): boolean {
+  const { 'sec-fetch-mode': mode, accept = '' } = request.headers;
+  return isRead(request) && (mode === undefined ? accept.includes('text/html') : mode === 'navigate');
+}
+
 /** The values of each cookie: a browser may send several of a name, for several paths. */
 export function cookiesOf({ headers }: IncomingMessage): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const pair of (headers.cookie ?? '').split(';')) {
     const [name = '', ...value] = pair.trim().split('=');
-    found.set(name, [...(found.get(name) ?? []), value.join('=')]);
+    if (name !== '') found.set(name, [...(found.get(name) ?? []), decoded(value.join('='))]);
   }
   return found;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Whether an address is this machine's own. */

@@ -69,6 +69,43 @@ describe('the page', () => {
     TEST_MS,
   );
 
+  it(
+    'shows where to sign in when the session has ended, and what it showed after that',
+    async () => {
+      let isSignedIn = true;
+      const auth = () => (isSignedIn ? { name: 'ada', view: true, act: true } : undefined);
+      const { page, base } = await open('#/fn?fn=resize', { auth, login: '/jobs/api/session' });
+      await page.getByRole('heading', { name: 'resize' }).waitFor();
+      isSignedIn = false;
+      await button(page, 'Pause').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+      await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+      await expect(page.getByRole('heading', { name: 'resize' }).count()).resolves.toBe(0);
+      isSignedIn = true;
+      await page.getByRole('link', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { name: 'resize' }).waitFor();
+      expect(page.url()).toBe(`${base}/#/fn?fn=resize`);
+    },
+    TEST_MS,
+  );
+
+  it(
+    'shows it as well when the app answers with its own login page, or the stream is refused',
+    async () => {
+      const { page } = await open('');
+      await page.locator('.live.is-live').waitFor();
+      const login = { status: 200, contentType: 'text/html', body: '<h1>Login</h1>' };
+      await page.route('**/api/jobs?*', (route) => route.fulfill(login));
+      await page.evaluate(`location.hash = '#/jobs?fn=resize'`);
+      await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+      await page.route('**/api/live?*', (route) => route.fulfill({ ...login, status: 401 }));
+      await page.evaluate(`location.hash = '#/'`);
+      await page.getByRole('link', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+    },
+    TEST_MS,
+  );
+
   inFullTier(() => {
     it(
       'shows the steps of a job as they end',
