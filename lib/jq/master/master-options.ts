@@ -9,7 +9,7 @@ import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { MAX_INT32 } from '../wire/fields.js';
 import type { BodyLimits } from '../http/read-body.js';
 import { ENGINE_OPTIONS, engineSettings, type EngineOptions } from '../engine/settings.js';
-import { CallbackAllowlist } from './callbacks/callback-allowlist.js';
+import { CallbackAllowlist, NOT_TO_METADATA, type CallbackRule } from './callbacks/callback-allowlist.js';
 
 export const MASTER_SETTINGS = Symbol('JqMasterSettings');
 
@@ -19,8 +19,8 @@ export type Role = 'pusher' | 'worker' | 'admin' | 'metrics';
 /** How the master pushes to workers. */
 export interface CallbackOptions extends ClientTls {
   /**
-   * Hosts and address ranges that pushes may go to. Without it all are allowed; with it, private addresses must be listed
-   * by address.
+   * Hosts and address ranges that pushes may go to. Without it all are allowed but link-local addresses and those of
+   * clouds' metadata; with it, private addresses must be listed by address.
    */
   allow?: readonly string[];
   /** Signs every push: see docs/operate/jq-security.md. */
@@ -130,7 +130,7 @@ export interface MasterSettings extends BodyLimits, ConnectionLimits {
   readonly tokens: Partial<Record<Role, readonly string[]>>;
   readonly tls?: ServerTls;
   readonly callbacks: {
-    readonly allowlist?: CallbackAllowlist;
+    readonly rule: CallbackRule;
     readonly secret?: string;
     readonly tls: ClientTls;
   };
@@ -180,7 +180,7 @@ function callbackSettings(callbacks: CallbackOptions): MasterSettings['callbacks
   }
   return defined({
     tls,
-    allowlist: allow && new CallbackAllowlist(allow),
+    rule: allow ? new CallbackAllowlist(allow) : NOT_TO_METADATA,
     secret,
   });
 }

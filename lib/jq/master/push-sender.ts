@@ -51,7 +51,7 @@ export class PushSender {
   constructor(private readonly settings: MasterSettings) {
     const { pushTimeout: timeout, callbacks } = settings;
     this.agent = new Agent({
-      connect: this.watched(callbackConnector({ timeout, ...callbacks.tls, allowlist: callbacks.allowlist })),
+      connect: this.watched(callbackConnector({ timeout, ...callbacks.tls, rule: callbacks.rule })),
       // The exchange has its own timeout, which includes connecting.
       headersTimeout: 0,
       bodyTimeout: timeout,
@@ -123,7 +123,7 @@ export class PushSender {
   }
 }
 
-/** Whether the allowlist refused it. */
+/** Whether its address is not admitted. */
 export function isForbidden(error: unknown): error is CallbackRefusedError {
   return error instanceof CallbackRefusedError;
 }

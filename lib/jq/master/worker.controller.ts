@@ -124,10 +124,9 @@ export class WorkerController {
   }
 
   private checkCallback({ url }: RegisterRequest): void {
-    const { allowlist } = this.settings.callbacks;
-    if (url === undefined || !allowlist) return;
+    if (url === undefined) return;
     const { hostname } = new URL(url);
-    if (!allowlist.admitsHost(hostname)) throw new CallbackRefusedError(hostname);
+    if (!this.settings.callbacks.rule.admitsHost(hostname)) throw new CallbackRefusedError(hostname);
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { CallbackAllowlist } from '../../../lib/jq/master/callbacks/callback-allowlist.js';
+import { CallbackAllowlist, NOT_TO_METADATA } from '../../../lib/jq/master/callbacks/callback-allowlist.js';
 
 describe('CallbackAllowlist', () => {
   it.each([
@@ -41,6 +41,7 @@ describe('CallbackAllowlist', () => {
     ['a name that goes to a private address', ['a.com'], 'http://a.com', '10.0.0.1'],
     ['one that goes to this machine', ['*'], 'http://a.com', '127.0.0.1'],
     ['one that goes to the metadata of a cloud', ['*'], 'http://a.com', '169.254.169.254'],
+    ['one that goes to the metadata of a cloud at a public address', ['*'], 'http://a.com', '168.63.129.16'],
     ['one that goes to nothing', ['*'], 'http://a.com', '0.0.0.0'],
     ['one of version 6 that is this machine', ['*'], 'http://a.com', '::1'],
     ['one that is mapped to version 4', ['*'], 'http://a.com', '::ffff:10.0.0.1'],
@@ -75,5 +76,58 @@ describe('CallbackAllowlist', () => {
     ['a listed address that is mapped', ['10.0.0.0/8'], 'http://[::ffff:10.0.0.1]', '::ffff:10.0.0.1'],
   ])('admits %s', (_, entries, url, address) => {
     expect(admits(entries, url, address)).toBe(true);
+  });
+});
+
+describe('without a list', () => {
+  const admitsHost = (url: string) => NOT_TO_METADATA.admitsHost(new URL(url).hostname);
+
+  it.each([
+    'http://169.254.169.254/latest',
+    'http://169.254.0.1',
+    'http://2852039166',
+    'http://0xa9.0xfe.0xa9.0xfe',
+    'http://0251.0376.0251.0376',
+    'http://[::ffff:169.254.169.254]',
+    'http://[64:ff9b::169.254.169.254]',
+    'http://[2002:a9fe:a9fe::1]',
+    'http://[::169.254.169.254]',
+    'http://[fe80::1]',
+    'http://[febf::1]',
+    'http://[fd00:ec2::254]',
+    'http://[fd00:ec2::23]',
+    'http://[fd20:ce::254]',
+    'http://100.100.100.200',
+    'http://[64:ff9b::100.100.100.200]',
+    'http://168.63.129.16',
+    'http://192.0.0.192',
+  ])('no worker registers with %s, nor with a name that goes there', (url) => {
+    const { hostname } = new URL(url);
+    expect(admitsHost(url)).toBe(false);
+    expect(NOT_TO_METADATA.admits('a.com', hostname.replace(/[[\]]/g, ''))).toBe(false);
+  });
+
+  it.each([
+    'http://127.0.0.1',
+    'http://10.0.0.1',
+    'http://192.168.1.1',
+    'http://169.253.255.255',
+    'http://169.255.0.0',
+    'http://100.100.100.199',
+    'http://[::1]',
+    'http://[fd00::1]',
+    'http://[fec0::1]',
+    'http://8.8.8.8',
+    'http://worker.internal',
+  ])('workers register with %s', (url) => {
+    const { hostname } = new URL(url);
+    expect(admitsHost(url)).toBe(true);
+    if (!hostname.endsWith('internal'))
+      expect(NOT_TO_METADATA.admits('a.com', hostname.replace(/[[\]]/g, ''))).toBe(true);
+  });
+
+  it('a link-local address with its zone is one, and what is no address goes nowhere', () => {
+    expect(NOT_TO_METADATA.admits('a.com', 'fe80::1%eth0')).toBe(false);
+    expect(NOT_TO_METADATA.admits('a.com', 'a.com')).toBe(false);
   });
 });

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { Agent, request } from 'undici';
 import { eventually, until } from '../../support/until.js';
 import { lookupWithin } from '../../../lib/jq/master/callbacks/callback-connector.js';
-import { CallbackAllowlist } from '../../../lib/jq/master/callbacks/callback-allowlist.js';
+import { CallbackAllowlist, NOT_TO_METADATA } from '../../../lib/jq/master/callbacks/callback-allowlist.js';
 import type { JqMasterOptions } from '../../../lib/jq/master/master-options.js';
 import { API_ROUTES } from '../../../lib/jq/master/openapi/api-routes.js';
 import { CONTRACT_ROUTES } from '../../../lib/jq/master/openapi/contract-routes.js';
@@ -77,6 +77,38 @@ describe('the security of a master', () => {
       await master.enqueue();
       const { headers } = await until(() => worker.pushes[0]);
       expect(Object.keys(headers).filter((name) => name.startsWith('jq-'))).toEqual([]);
+    });
+  });
+
+  describe('a master without a callback allowlist', () => {
+    it('refuses workers at the metadata of clouds', async () => {
+      const url = 'http://169.254.169.254/latest';
+      await expect(master.post('/worker', { name: 'w', max_jobs: 1, url })).resolves.toMatchObject({
+        status: 403,
+        body: { code: 'CALLBACK_NOT_ALLOWED' },
+      });
+    });
+
+    it('pushes nothing there, though the worker registered with a master that allows it', async () => {
+      const listing = await master.another({ callbacks: { allow: ['169.254.0.0/16'] }, prefix: '{link}:' });
+      const id = await listing.register({ url: 'http://169.254.169.254' });
+      await listing.master.close();
+      const plain = await master.another({ prefix: '{link}:', port: 0 });
+      await plain.enqueue();
+      await eventually(async () => {
+        const { body } = await plain.call('GET', `/api/workers/${id}`);
+        expect((body as { failures: number }).failures).toBeGreaterThan(0);
+      });
+    });
+
+    it('leaves out such addresses of a name', async () => {
+      const look = (name: string) =>
+        new Promise<unknown>((resolve) => {
+          const lookup = lookupWithin(NOT_TO_METADATA);
+          lookup(name, { all: true, family: 4 }, (error, found) => resolve(error ?? found));
+        });
+      await expect(look('169.254.169.254')).resolves.toMatchObject({ code: 'CALLBACK_NOT_ALLOWED' });
+      await expect(look('localhost')).resolves.toEqual([{ address: '127.0.0.1', family: 4 }]);
     });
   });
 

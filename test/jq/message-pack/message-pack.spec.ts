@@ -173,6 +173,27 @@ describe('JSON', () => {
     expect(() => fromJson(Buffer.from(`["${'[\\"'.repeat(100)}"]`), DEPTH)).not.toThrow();
   });
 
+  it('refuses more than 50,000 keys, objects and arrays before it is parsed, and reads keys in texts as text', () => {
+    const keys = (count: number) =>
+      Buffer.from(`{${Array.from({ length: count }, (_, key) => `"${key}":1`).join()}}`);
+    const refusal = 'more than 50000 keys, objects and arrays: send MessagePack';
+    expect(() => fromJson(keys(49_999), DEPTH)).not.toThrow();
+    expect(() => fromJson(keys(50_000), DEPTH)).toThrow(refusal);
+    expect(() => fromJson(Buffer.from(`[${'{},'.repeat(50_000)}1]`), DEPTH)).toThrow(refusal);
+    expect(() => fromJson(Buffer.from(`["${':{['.repeat(50_000)}"]`), DEPTH)).not.toThrow();
+    expect(() => fromJson(Buffer.from(`[${'1,'.repeat(100_000)}1]`), DEPTH)).not.toThrow();
+  });
+
+  it('shows MessagePack with more of them as its bytes', () => {
+    const map = (count: number) =>
+      new Raw(
+        Buffer.from(encode(Object.fromEntries(Array.from({ length: count }, (_, key) => [`k${key}`, 1])))),
+      );
+    const large = map(50_000);
+    expect(JSON.parse(toJson({ v: large })).v).toEqual({ base64: large.bytes.toString('base64') });
+    expect(Object.keys(JSON.parse(toJson({ v: map(49_999) })).v as object)).toHaveLength(49_999);
+  });
+
   it('stands for the same MessagePack', () => {
     const value = { name: 'mail', argument: { to: ['a@b', 1, 1.5, null, true] } };
     expect(decode(fromJson(Buffer.from(JSON.stringify(value)), DEPTH).bytes)).toEqual(value);

@@ -28,14 +28,51 @@ const SPECIAL = blockList([
   '2002::/16',
   '3fff::/20',
 ]);
+/** Addresses of one link, and those where clouds tell secrets to their machines, also as IPv6 carries those of IPv4. */
+const METADATA = blockList([
+  '169.254.0.0/16',
+  '100.100.100.200',
+  '168.63.129.16',
+  '192.0.0.192',
+  'fe80::/10',
+  'fd00:ec2::/32',
+  'fd20:ce::254',
+  '::a9fe:0/112',
+  '64:ff9b::a9fe:0/112',
+  '64:ff9b::6464:64c8',
+  '64:ff9b::a83f:8110',
+  '64:ff9b::c000:c0',
+  '2002:a9fe::/32',
+  '2002:6464:64c8::/48',
+  '2002:a83f:8110::/48',
+  '2002:c000:c0::/48',
+]);
 /** The only public range of IPv6, so that ranges which map or tunnel to IPv4 are excluded. */
 const PUBLIC_6 = blockList(['2000::/3']);
+
+/** Where pushes may go. */
+export interface CallbackRule {
+  /** Whether a worker may register with this host. Its addresses are checked when connecting. */
+  admitsHost(host: string): boolean;
+  /** Whether a connection to this host may go to this address. */
+  admits(host: string, address: string): boolean;
+}
+
+/** Without a list: anywhere but to link-local addresses and those of clouds' metadata. */
+export const NOT_TO_METADATA: CallbackRule = {
+  admitsHost: (host) => isIP(nameOf(host)) === 0 || NOT_TO_METADATA.admits(host, nameOf(host)),
+  admits: (_, address) => {
+    const [plain = ''] = address.split('%');
+    const family = familyOf(plain);
+    return family !== undefined && !METADATA.check(plain, family);
+  },
+};
 
 /**
  * Where pushes may go. An entry is a name (`worker.example.com`, `*.example.com`, or `*` for all), or an address or
  * range of them (`10.1.0.0/16`, `fd00::7`). A name's addresses must be public, or be listed as well.
  */
-export class CallbackAllowlist {
+export class CallbackAllowlist implements CallbackRule {
   private readonly names: string[] = [];
   private readonly ranges: string[] = [];
   private readonly listed: BlockList;
@@ -50,13 +87,11 @@ export class CallbackAllowlist {
     this.listed = blockList(this.ranges);
   }
 
-  /** Whether a worker may register with this host. Its addresses are checked when connecting. */
   admitsHost(host: string): boolean {
     const name = nameOf(host);
     return isIP(name) > 0 ? this.admits(name, name) : this.lists(name) || this.ranges.length > 0;
   }
 
-  /** Whether a connection to this host may go to this address. */
   admits(host: string, address: string): boolean {
     const [plain = ''] = address.split('%');
     const family = familyOf(plain);
@@ -101,7 +136,8 @@ function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
 }
 
 function isPublic(address: string, family: 'ipv4' | 'ipv6'): boolean {
-  return !SPECIAL.check(address, family) && (family === 'ipv4' || PUBLIC_6.check(address, family));
+  const isSpecial = SPECIAL.check(address, family) || METADATA.check(address, family);
+  return !isSpecial && (family === 'ipv4' || PUBLIC_6.check(address, family));
 }
 
 /** A URL's host without the brackets of IPv6 or a trailing dot. */
