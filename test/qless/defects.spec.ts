@@ -135,14 +135,6 @@ describe('mended:', () => {
     await expect(qless.json('stats', 0, 'q', 0)).resolves.toMatchObject({ failed: 0 });
   });
 
-  it('unfail leaves the failure', async () => {
-    await qless.put('jid');
-    await qless.pop(0);
-    await qless.q('fail', 0, 'jid', 'w', 'g', 'm');
-    await qless.q('unfail', 0, 'q', 'g');
-    await expect(qless.job('jid')).resolves.toMatchObject({ failure: {} });
-  });
-
   it('tag counts drift when a tag is added again or an unknown one removed', async () => {
     await qless.put('a', 'tags', '["t"]');
     await qless.put('b', 'tags', '["t"]');

@@ -69,4 +69,25 @@ describe('unfail', () => {
     await expect(qless.q('unfail', 5, 'n', 'g')).resolves.toBe(0);
     await expect(qless.redis.exists('ql:failures', 'ql:f:g')).resolves.toBe(0);
   });
+
+  it('keeps the failure, so that people see the last error, until the job is complete', async () => {
+    await failAll(qless, ['a']);
+    const { failure } = await qless.job('a');
+    expect(failure).toMatchObject({ group: 'g' });
+    await qless.q('unfail', 5, 'n', 'g');
+    await expect(qless.job('a')).resolves.toMatchObject({ state: 'waiting', failure });
+    await qless.q('pop', 6, 'n', 'w', 1);
+    await expect(qless.job('a')).resolves.toMatchObject({ state: 'running', failure });
+    await qless.q('complete', 7, 'a', 'w', 'n', '{}');
+    await expect(qless.job('a')).resolves.toMatchObject({ state: 'complete', failure: {} });
+  });
+
+  it('keeps a failure that counts no more: a job that waits again is cancelled as any other', async () => {
+    await failAll(qless, ['a']);
+    await qless.q('unfail', 5, 'n', 'g');
+    await failAll(qless, ['b']);
+    await qless.q('cancel', 6, 'a');
+    await expect(qless.json('failed', 6)).resolves.toEqual({ g: 1 });
+    await expect(qless.json('consistency.check', 6)).resolves.toMatchObject({ problems: {} });
+  });
 });

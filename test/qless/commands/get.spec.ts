@@ -57,9 +57,11 @@ describe('get', () => {
     await expect(times()).resolves.toEqual([0, 8, 9]);
     await qless.q('config.set', 0, 'max-job-history', 1);
     await qless.q('put', 10, 'w', 'q', 'jid', 'k', '{}', 0);
-    await expect(times()).resolves.toEqual([0]);
+    await expect(times()).resolves.toEqual([0, 10]);
+    await qless.q('put', 11, 'w', 'q', 'jid', 'k', '{}', 0);
+    await expect(times()).resolves.toEqual([0, 11]);
     await qless.q('config.set', 0, 'max-job-history', 0);
-    for (let now = 11; now < 200; now++) await qless.q('put', now, 'w', 'q', 'jid', 'k', '{}', 0);
+    for (let now = 12; now < 200; now++) await qless.q('put', now, 'w', 'q', 'jid', 'k', '{}', 0);
     expect(await times()).toHaveLength(190);
   });
 

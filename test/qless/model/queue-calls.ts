@@ -27,7 +27,6 @@ export const QUEUE_CALLS = {
       const jids = (model.failures.get(group) ?? []).slice(-count);
       for (const job of jids.toReversed().map((jid) => model.existing(jid))) {
         model.leave(job);
-        job.failure = null;
         job.history.push('put');
         model.enter(job, queue, now, 0, []);
       }

@@ -2,7 +2,7 @@
   unfail <now> queue group [count=25]
 
   The oldest `count` jobs of a group of failures (250 at most in one call) wait again, in that queue and with all
-  their retries.
+  their retries. Each keeps its failure, which tells what went wrong last, until it is complete.
   Returns how many.
 ]=]
 -- include limits: JOBS_A_CALL
@@ -35,7 +35,7 @@ for i = #jids, 1, -1 do
     count_stat(job[2], tonumber(failure and failure.when) or 0, 'failed', -1)
     append_history(jid, history_item(now, 'put', { q = queue }))
     redis.call('HSET', prefix .. 'j:' .. jid, 'state', 'waiting', 'worker', '', 'expires', 0, 'queue', queue, 'remaining',
-      job[4] or 5, 'failure', '{}', 'time', now)
+      job[4] or 5, 'time', now)
     add_work(queue, job[5], now, jid)
     unfailed = unfailed + 1
   end

@@ -5,14 +5,15 @@ local function history_item(when, what, fields)
   return '[' .. math.floor(when) .. ',"' .. what .. (fields and '",' .. cjson.encode(fields) .. ']' or '"]')
 end
 
---- Appends an item. Of more than `cap` (default: max-job-history) the first and the latest are kept; 0 keeps all.
+--- Appends an item. Of more than `cap` (default: max-job-history) the first and the latest are kept, two at least; 0
+--- keeps all.
 local function append_history(jid, item, cap)
   local key = prefix .. 'j:' .. jid .. '-history'
   local length = redis.call('RPUSH', key, item)
   if length == 1 then return end
   cap = cap or number(redis.call('HGET', prefix .. 'config', 'max-job-history')) or 100
-  if cap <= 0 or length <= cap then return end
+  if cap <= 0 or length <= math.max(cap, 2) then return end
   local first = redis.call('LPOP', key)
-  if cap > 1 then redis.call('LTRIM', key, 1 - cap, -1) else redis.call('DEL', key) end
+  redis.call('LTRIM', key, 1 - math.max(cap, 2), -1)
   redis.call('LPUSH', key, first)
 end
