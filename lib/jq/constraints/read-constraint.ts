@@ -80,6 +80,7 @@ function readText(fields: Fields, name: FieldName, maxBytes: number): string {
 
 function readValues(fields: Fields): StorableScalar[] {
   const values = fields.optionalList('in', MAX_VALUES, 'values') ?? [];
+  if (values.length === 0) fields.fail('in', 'one value at least');
   return values.map((raw) => readScalar(fields, 'in', raw));
 }
 

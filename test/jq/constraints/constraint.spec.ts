@@ -37,6 +37,7 @@ describe('readConstraint', () => {
     ['a field of nowhere', { match: [{ field: 'priority', equal: 1 }], concurrency: 1 }, 'field'],
     ['an empty step of a path', { match: [{ field: 'argument..a', equal: 1 }], concurrency: 1 }, 'field'],
     ['a map to compare with', { match: [{ field: 'name', equal: {} }], concurrency: 1 }, 'equal'],
+    ['no values to be among', { match: [{ field: 'name', in: [] }], concurrency: 1 }, 'in'],
     ['a bound that is no number', { match: [{ field: 'argument.a', min: 'x' }], concurrency: 1 }, 'min'],
     ['a glob that is no text', { match: [{ field: 'name', glob: 1 }], concurrency: 1 }, 'glob'],
     ['a per that is no field', { per: 'tenant', concurrency: 1 }, 'per'],

@@ -55,6 +55,13 @@ export class OpenApiCheck {
     if (!declared.content && reply.bytes.length > 0) throw new Error(`${what} has a body.`);
   }
 
+  /** @throws when a master's push is not as the document says */
+  checkPush(bytes: Buffer): void {
+    const validate = this.validatorOf('components/schemas/Push');
+    if (!validate(valueOf('application/msgpack', bytes)))
+      throw new Error(`The push is not as the document says: ${this.ajv.errorsText(validate.errors)}`);
+  }
+
   private checkBody(what: string, path: string, method: string, { status, headers, bytes }: Reply): string {
     const media = headers.get('content-type')?.split(';', 1)[0] ?? '';
     const pointer = ['paths', path, method.toLowerCase(), 'responses', status, 'content', media, 'schema'];

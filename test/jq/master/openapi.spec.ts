@@ -9,7 +9,9 @@ import { messageAdapter } from '../../../lib/jq/master/message.adapter.js';
 import { CONTRACT_ROUTES } from '../../../lib/jq/master/openapi/contract-routes.js';
 import { API_ROUTES, OPERATION_ROUTES } from '../../../lib/jq/master/openapi/api-routes.js';
 import type { Route } from '../../../lib/jq/master/openapi/route.js';
+import { eventually } from '../../support/until.js';
 import type { Call, Http } from './http.js';
+import { plainWorker } from './plain-worker.js';
 import { OPEN_API, useMaster } from './use-master.js';
 
 const ROUTES = [...CONTRACT_ROUTES, ...API_ROUTES, ...OPERATION_ROUTES];
@@ -71,6 +73,18 @@ describe('the OpenAPI document', () => {
     await expect(script.text()).resolves.toContain('/job/{id}/polling');
     const bare = await master.another({ docs: false });
     await expect(bare.call('GET', '/docs')).resolves.toMatchObject({ status: 404 });
+  });
+
+  it('says what the master asks of a worker with a URL', async () => {
+    const document = JSON.stringify(OPEN_API.document.paths['/worker']?.['post']?.callbacks);
+    expect(document).toContain('{$request.body#/url}/worker-job');
+    const worker = await plainWorker();
+    await master.register({ url: worker.url });
+    await master.enqueue({ name: 'mail', argument: { to: ['a'] } });
+    await eventually(() => expect(worker.pushes).toHaveLength(1));
+    OPEN_API.checkPush(worker.pushes[0]?.bytes ?? Buffer.of(0xc0));
+    expect(() => OPEN_API.checkPush(Buffer.from(encode({ id: 'x' })))).toThrow('not as the document says');
+    await worker.close();
   });
 
   it('says of every reply what it is like: each is called up, in both media types', async () => {

@@ -1,6 +1,7 @@
 import { DEFAULT_POLL_SECONDS, LONGEST_POLL_SECONDS } from '../../wire/polling.js';
 import { LONGEST_KEY } from '../../wire/idempotency-key.js';
 import { ID, NOTHING, query, type Parameter, type Route } from './route.js';
+import { PUSH_CALLBACK } from './push-callback.js';
 import { WORKER_ID } from './schema.js';
 
 const WORKER: Parameter = { in: 'header', name: 'worker-id', required: true, schema: WORKER_ID };
@@ -66,6 +67,7 @@ export const CONTRACT_ROUTES: readonly Route[] = [
     role: 'worker',
     summary: 'Registers a worker',
     body: 'Register',
+    callbacks: PUSH_CALLBACK,
     replies: { 201: ['The id of the worker.', 'Registered'] },
     errors: [403, 429],
   },

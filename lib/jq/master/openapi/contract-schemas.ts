@@ -91,6 +91,12 @@ export const CONTRACT_SCHEMAS: Readonly<Record<string, Schema>> = {
     attempt: POSITIVE,
     retry_count: { ...COUNT, description: 'How often it was begun before.' },
   }),
+  Push: {
+    oneOf: [
+      ref('WorkerJob'),
+      { ...batchOf(ref('WorkerJob')), description: 'For workers that said `batch`.' },
+    ],
+  },
   Release: request({ job_id: JOB_ID, attempt: POSITIVE }),
   Done: {
     oneOf: [

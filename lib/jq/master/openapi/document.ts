@@ -47,6 +47,7 @@ interface Operation {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, Content>> };
   readonly responses: Readonly<Record<string, Reply>>;
+  readonly callbacks?: object;
 }
 
 export interface OpenApiDocument {
@@ -93,7 +94,7 @@ export function openApiDocument(): OpenApiDocument {
 const TOKEN_OR_NONE: NonNullable<Operation['security']> = [{ token: [] }, {}];
 
 function operationOf(route: Route): Operation {
-  const { method, path, tag, summary, role, parameters, body } = route;
+  const { method, path, tag, summary, role, parameters, body, callbacks } = route;
   return defined({
     operationId: [method, ...path.split(/\W+/)].filter(Boolean).join('-'),
     tags: [tag],
@@ -102,6 +103,7 @@ function operationOf(route: Route): Operation {
     parameters,
     requestBody: body === undefined ? undefined : { required: true, content: contentOf(BOTH, body) },
     responses: repliesOf(route),
+    callbacks,
   });
 }
 

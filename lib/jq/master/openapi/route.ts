@@ -27,6 +27,8 @@ export interface Route {
   readonly errors?: readonly number[];
   /** Media types of its replies, where they are not MessagePack and JSON. */
   readonly media?: readonly string[];
+  /** What the master asks of the client afterwards, as OpenAPI says it. */
+  readonly callbacks?: object;
   /** Whether it needs Redis. @default true */
   readonly wantsRedis?: boolean;
 }
