@@ -127,7 +127,8 @@ async function checkClock(examination: Examination): Promise<Finding[]> {
       code: 'CLOCK',
       severity: 'warning',
       title: `The clock of this machine is ${Math.round(Math.abs(ahead) / 1000)} s ${ahead > 0 ? 'ahead of' : 'behind'} that of the server.`,
-      remedy: 'Run NTP on both: scheduled jobs begin too early or too late by as much.',
+      remedy:
+        'Run NTP on both: times that this machine chooses, as with `scheduled`, are wrong by as much, and so are ages that it shows.',
     },
   ];
 }

@@ -37,6 +37,8 @@ export interface RecordingJob {
 export interface StepRecords {
   /** These fields of a job, as far as it has them. */
   read(claim: RecordingJob, fields: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>;
+  /** The time of the server, in ms since 1970: deadlines that a job records are read by other hosts, whose clocks may differ. */
+  now(claim: RecordingJob): Promise<number>;
   /** The jobs that this one waited for, in order. */
   parents(claim: RecordingJob): Promise<readonly RecordedParent[]>;
   /** Sets fields and removes others, if the claim is held. Returns whether it was. */

@@ -1,10 +1,5 @@
-import {
-  scoreOf,
-  type Changes,
-  type DrainedStep,
-  type DrainStep,
-  type Place,
-} from '../gearmonkey/client/job-store.js';
+import type { Changes, DrainedStep, DrainStep, Place } from '../gearmonkey/client/job-store.js';
+import { scoreOf } from '../gearmonkey/client/placement.js';
 import type { JobErrorInfo } from '../job/errors.js';
 import type { Updated } from '../gearmonkey/wire/scripts.js';
 import type { MemoryFunction } from './memory-function.js';

@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from '../job/clock.js';
 import type { Payload } from '../job/codec.js';
 import type { Claim } from '../job/job-source.js';
 import type { RecordedParent } from '../job/flows.js';
@@ -8,12 +9,19 @@ import type { MemoryServer } from './memory-server.js';
 
 /** What jobs of the embedded server record while they run. */
 export class MemoryRecords implements StepRecords {
-  constructor(private readonly server: MemoryServer) {}
+  constructor(
+    private readonly server: MemoryServer,
+    private readonly clock: Pick<Clock, 'now'> = systemClock,
+  ) {}
 
   async read({ fn, id }: Claim, fields: readonly string[]): Promise<Map<string, Uint8Array>> {
     const { jobs } = this.server.function(fn);
     const values = fields.map((field) => [field, jobs.bytes(id, field)] as const);
     return new Map(values.flatMap(([field, value]) => (value ? [[field, value]] : [])));
+  }
+
+  async now(): Promise<number> {
+    return this.clock.now();
   }
 
   async parents(job: RecordingJob): Promise<RecordedParent[]> {

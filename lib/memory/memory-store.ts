@@ -7,27 +7,28 @@ import type { Signalled } from '../job/signals.js';
 import type { Counts } from '../job/statistics.js';
 import { LimitUnknownError } from '../job/limit-errors.js';
 import { ConnectionError } from '../job/server-errors.js';
-import {
-  scoreOf,
-  type Changes,
-  type EnqueuedKey,
-  type DrainedStep,
-  type DrainStep,
-  type EndedJob,
-  type JobListener,
-  type JobStore,
-  type LimitsQuery,
-  type Place,
-  type MendVerb,
-  type ReadProgress,
-  type Placement,
+import type {
+  Changes,
+  EnqueuedKey,
+  DrainedStep,
+  DrainStep,
+  EndedJob,
+  JobListener,
+  JobStore,
+  LimitsQuery,
+  Place,
+  MendVerb,
+  ReadProgress,
+  Placement,
 } from '../gearmonkey/client/job-store.js';
+import { expiryAt, scoreOf } from '../gearmonkey/client/placement.js';
 import type { Cancellation, Updated } from '../gearmonkey/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
 import { progressOf } from '../gearmonkey/wire/stored-job.js';
 import { admit, replace } from './admission.js';
 import type { LimitNumbers } from './limit-counts.js';
+import { withExpiry } from './flow-members.js';
 import { drainJobs, updateJob } from './memory-edits.js';
 import { MemoryFlowStore } from './memory-flow-store.js';
 import type { MemoryFunction } from './memory-function.js';
@@ -36,6 +37,14 @@ import { MemorySchedules } from './memory-schedules.js';
 import type { MemoryServer } from './memory-server.js';
 import { signalJob } from './memory-signals.js';
 import { MemoryViews } from './memory-views.js';
+
+/** With times in place of spans. */
+function placedAt(placement: Placement, now: number): Placement {
+  const score = scoreOf(placement, now);
+  const placed = score === undefined ? placement : { ...placement, score };
+  if (placement.expiresIn === undefined) return placed;
+  return { ...placed, options: withExpiry(placement.options ?? '', expiryAt(placement, now) as number) };
+}
 
 /** The client's side of the embedded server. It never reuses an id, so its job keys need no marks. */
 export class MemoryStore implements JobStore {
@@ -58,7 +67,7 @@ export class MemoryStore implements JobStore {
   async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
     const target = this.function(fn);
     const now = this.clock.now();
-    const placed = { ...placement, score: scoreOf(placement, now) };
+    const placed = placedAt(placement, now);
     const { limit, unique } = placement;
     if (limit) admit(target, fn, limit, now);
     return inputs.map((input, index) => {

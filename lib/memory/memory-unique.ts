@@ -1,6 +1,7 @@
 import type { Payload } from '../job/codec.js';
 import type { UniqueRule } from '../job/unique.js';
 import type { EnqueuedKey, Placement } from '../gearmonkey/client/job-store.js';
+import { withExpiry } from './flow-members.js';
 import type { MemoryJobs } from './memory-jobs.js';
 import type { MemoryQueues } from './memory-queues.js';
 
@@ -71,13 +72,14 @@ export class MemoryUnique {
     { id, created }: Entry,
     { span, longest = Infinity }: Extract<UniqueRule, { kind: 'debounce' }>,
     input: Payload,
-    { options = '' }: Placement,
+    { options = '', expiresIn }: Placement,
     now: number,
   ): void {
     const { jobs } = this.fn;
     const { queues } = this.fn.waiting;
     const due = Math.min(now + span, created + longest);
-    jobs.set(id, { input, options, due });
+    const own = expiresIn === undefined ? options : withExpiry(options, due + expiresIn);
+    jobs.set(id, { input, options: own, due });
     queues.remove(id);
     queues.schedule(id, due);
     this.fn.wake();

@@ -57,7 +57,7 @@ export class JobRecords {
 
   add(record: Omit<JobRecord, 'steps'>): void {
     const key = keyOf(record.fn, record.id);
-    this.records.set(key, { ...record, steps: ['enqueued'] });
+    this.records.set(key, { ...record, placement: withExpiry(record), steps: ['enqueued'] });
     if (record.after && record.after.length > 0) this.blocked.add(key);
     this.onChange();
   }
@@ -76,7 +76,8 @@ export class JobRecords {
   /** A later call has replaced input, options and time of a debounced job. */
   replace(fn: string, id: string, changes: Pick<JobRecord, 'payload' | 'placement' | 'due'>): void {
     const record = this.get(fn, id);
-    if (record) this.records.set(keyOf(fn, id), { ...record, ...changes });
+    const changed = record && { ...record, ...changes };
+    if (changed) this.records.set(keyOf(fn, id), { ...changed, placement: withExpiry(changed) });
     this.onChange();
   }
 
@@ -128,6 +129,12 @@ export class JobRecords {
     this.records.clear();
     this.blocked.clear();
   }
+}
+
+/** A placement with the time at which the job expires: it stays if the job's own time is changed. */
+function withExpiry({ placement, created, due = created }: Omit<JobRecord, 'steps'>): Placement {
+  const { expiresIn, ...rest } = placement;
+  return expiresIn === undefined ? placement : { ...rest, expires: due + expiresIn };
 }
 
 function hasEnded({ steps }: JobRecord): boolean {

@@ -63,7 +63,7 @@ export class MemoryBackend implements TestBackend {
   }
 
   get records(): MemoryRecords {
-    return new MemoryRecords(this.server);
+    return new MemoryRecords(this.server, this.clock);
   }
 
   async progress({ fn, id, token }: Claim, dividend: number, divisor: number): Promise<boolean> {

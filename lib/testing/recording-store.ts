@@ -3,20 +3,20 @@ import { defined } from '../job/defined.js';
 import type { Clock } from '../job/clock.js';
 import type { Counts } from '../job/statistics.js';
 import type { LimitRules, LimitState } from '../job/limit.js';
-import {
-  scoreOf,
-  type Changes,
-  type EnqueuedKey,
-  type DrainedStep,
-  type DrainStep,
-  type EndedJob,
-  type JobListener,
-  type JobStore,
-  type LimitsQuery,
-  type MendVerb,
-  type Placement,
-  type ReadProgress,
+import type {
+  Changes,
+  EnqueuedKey,
+  DrainedStep,
+  DrainStep,
+  EndedJob,
+  JobListener,
+  JobStore,
+  LimitsQuery,
+  MendVerb,
+  Placement,
+  ReadProgress,
 } from '../gearmonkey/client/job-store.js';
+import { scoreOf } from '../gearmonkey/client/placement.js';
 import type { FlowStore } from '../gearmonkey/client/flow-store.js';
 import type { ViewStore } from '../gearmonkey/client/view-store.js';
 import type { ScheduleStore } from '../gearmonkey/recurring/schedule-store.js';

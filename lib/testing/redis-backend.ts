@@ -152,6 +152,7 @@ export class RedisBackend implements TestBackend {
     { insist: (call) => this.ask(call) },
     (fn) => this.keysOf(fn),
     this.prefix,
+    () => this.options.clock.now(),
   );
 
   progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {

@@ -119,10 +119,10 @@ export class JobSteps {
   }
 
   private async awaitAny(names: readonly string[], timeout: number): Promise<JobSignal> {
-    const { claim, records, now, goOn, park } = this.options;
+    const { claim, records, goOn, park } = this.options;
     const recorded = await this.next(...names);
     for (const name of names) if (!recorded.waits.has(name)) this.mustBeNew(recorded, name);
-    const fields = await records?.read(claim, fieldsOfWait(names));
+    const [fields, now] = await Promise.all([records?.read(claim, fieldsOfWait(names)), this.serverClock()]);
     const { came, deadline, isOver } = readSignalWait(fields, names, now() + timeout);
     this.underWay.check();
     if (came) {
@@ -143,6 +143,14 @@ export class JobSteps {
     );
     this.underWay.check();
     return park(names, Math.max(0, deadline - now()));
+  }
+
+  /** What goes by it is read by other hosts. */
+  private async serverClock(): Promise<() => number> {
+    const { claim, records, now } = this.options;
+    const time = (await records?.now(claim)) ?? now();
+    const ahead = time - now();
+    return () => now() + ahead;
   }
 
   /** Writes the places of all cursors. */

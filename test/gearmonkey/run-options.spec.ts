@@ -11,15 +11,22 @@ describe('The options of a run', () => {
     expect(queueOf({ scheduled: new Date(-1) })).toEqual({ queue: 'scheduled', score: 0 });
   });
 
-  it.each<[RunOptions, number]>([
-    [{}, NOW],
-    [{ delay: '1m' }, NOW + 60_000],
-    [{ scheduled: new Date(NOW + 5000) }, NOW + 5000],
-    [{ unique: { key: 'a', debounce: '1m' } }, NOW + 60_000],
-  ])('count the span of an expiry from when the job may run: %p', (options, due) => {
+  it.each<RunOptions>([
+    {},
+    { delay: '1m' },
+    { scheduled: new Date(NOW + 5000) },
+    { unique: { key: 'a', debounce: '1m' } },
+  ])('leave the span of an expiry to the server, whose clock it goes by: %p', (options) => {
     const unique = uniqueOf(options, undefined)?.rule;
-    const { expires } = placementOf({ ...options, expires: '1s' }, { now: NOW, unique });
-    expect(expires).toBe(due + 1000);
+    const placement = placementOf({ ...options, expires: '1s' }, { now: NOW, unique });
+    expect(placement).toMatchObject({ expiresIn: 1000 });
+    expect(placement).not.toHaveProperty('expires');
+    expect(placement).not.toHaveProperty('options');
+  });
+
+  it('have a time of expiry as it was given', () => {
+    const placement = placementOf({ expires: new Date(NOW + 1) }, { now: NOW });
+    expect(placement).toEqual({ queue: 'normal', expires: NOW + 1, options: `{"expires":${NOW + 1}}` });
   });
 
   it('go before those of the definition: `unique: false` creates a job in any case', () => {

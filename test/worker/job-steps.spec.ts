@@ -15,6 +15,7 @@ describe('JobSteps', () => {
   beforeEach(() => {
     records = new KeptRecords();
     [runs, ran, now, isEnding] = [0, [], HOUR_MS, false];
+    records.time = () => now;
   });
 
   /** The steps of the next run of the job. */
@@ -121,6 +122,15 @@ describe('JobSteps', () => {
       name: 'go',
       data: { by: 'ada' },
     });
+  });
+
+  it('waits for a signal by the clock of the server, as each run may have another host', async () => {
+    const ahead = 2 * HOUR_MS;
+    records.time = () => now - ahead;
+    await expect(nextRun().waitFor('go', HOUR_MS)).rejects.toThrow(`waits for go for ${HOUR_MS} ms`);
+    now -= ahead;
+    records.time = () => now;
+    await expect(nextRun().waitFor('go', HOUR_MS)).rejects.toThrow(`waits for go for ${HOUR_MS} ms`);
   });
 
   it('goes on without a signal that came too late, in later runs too', async () => {

@@ -20,6 +20,12 @@ export class KeptRecords implements StepRecords {
   /** Called before entries are added. */
   appending: () => Promise<void> = async () => undefined;
   readonly parents = async () => [];
+  /** That of the server. */
+  time = (): number => Date.now();
+
+  async now(): Promise<number> {
+    return this.time();
+  }
 
   async read(_: unknown, names: readonly string[]): Promise<Map<string, Uint8Array>> {
     return new Map(

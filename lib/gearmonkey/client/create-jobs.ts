@@ -5,8 +5,16 @@ import { rulesText } from '../wire/limit-rules.js';
 import { enqueueLimited } from '../wire/limit-scripts.js';
 import { markAt, type FunctionKeys } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
-import { jobArguments, limitedArguments, readPlaced, uniqueArguments, type Call } from './enqueue-call.js';
-import { scoreOf, type EnqueuedKey } from './job-store.js';
+import {
+  jobArguments,
+  limitedArguments,
+  readPlaced,
+  uniqueArguments,
+  type Call,
+  type CallPlacement,
+} from './enqueue-call.js';
+import type { EnqueuedKey } from './job-store.js';
+import { dueText, expiryAt } from './placement.js';
 
 /** Who creates jobs, and where. */
 export interface CreateOptions {
@@ -29,20 +37,30 @@ export async function createJobs(
   const { inputs, mark, placement } = call;
   const keys = [k.ids, k.jobs, k[placement.queue], k.channel, k.wake, sender.key];
   const now = (clock ?? systemClock).now();
-  const score = scoreOf(placement, now) ?? '';
+  const times = timesOf(placement, clock);
   const head: Head = [now, sender.calls, memorySeconds, mark];
   const time = clock ? now : '';
   if (call.unique) {
-    const due = placement.debounce === undefined ? score : `+${placement.debounce}`;
     const uniqueKeys = [...keys, k.unique, k.scheduled, k.locks];
-    const placed = await scripts.unique.run(redis, uniqueKeys, ...head, due, time, uniqueArguments(call));
+    const placed = await scripts.unique.run(redis, uniqueKeys, ...head, times, time, uniqueArguments(call));
     return readPlaced(placed, mark);
   }
   const last = placement.limit
-    ? await createLimited(redis, call, { k, sender: sender.key, time }, head, score)
-    : await scripts.enqueue.run(redis, keys, ...head, score, ...jobArguments(call));
+    ? await createLimited(redis, call, { k, sender: sender.key, time }, head, times)
+    : await scripts.enqueue.run(redis, keys, ...head, times, ...jobArguments(call));
   const first = last - inputs.length + 1;
   return inputs.map((_, index) => ({ id: String(first + index), mark: markAt(mark, index), created: true }));
+}
+
+/** Spans go by the server's clock, except in a test, whose clock the script of plain jobs doesn't know. */
+function timesOf(
+  { score, delay, debounce, expiresIn }: CallPlacement,
+  clock: Pick<Clock, 'now'> | undefined,
+): scripts.Times {
+  const due = debounce === undefined ? dueText({ score, delay }, clock) : `+${debounce}`;
+  if (expiresIn === undefined) return due;
+  const ofTest = clock && debounce === undefined;
+  return `${due}:${ofTest ? expiryAt({ score, delay, expiresIn }, clock.now()) : `+${expiresIn}`}`;
 }
 
 async function createLimited(
@@ -50,7 +68,7 @@ async function createLimited(
   call: Call,
   { k, sender, time }: { k: FunctionKeys; sender: string; time: number | '' },
   head: Head,
-  score: number | '',
+  times: scripts.Times,
 ): Promise<number> {
   const { queue, limit } = call.placement;
   if (!limit) throw new Error('These jobs have no limit.');
@@ -63,7 +81,7 @@ async function createLimited(
     redis,
     keys,
     ...head,
-    score,
+    times,
     priority,
     time,
     rules,

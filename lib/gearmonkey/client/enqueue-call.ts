@@ -6,7 +6,7 @@ import { markAt } from '../wire/protocol.js';
 import type { EnqueuedKey, PlacedUnique, Placement } from './job-store.js';
 
 /** What the jobs of a call have in common. */
-export interface CallPlacement extends Pick<Placement, 'queue' | 'score' | 'delay' | 'limit'> {
+export interface CallPlacement extends Pick<Placement, 'queue' | 'score' | 'delay' | 'expiresIn' | 'limit'> {
   /** Milliseconds, in place of `score` and `delay`. */
   readonly debounce?: number | undefined;
 }
@@ -45,9 +45,9 @@ export interface Batch extends Call {
 }
 
 /** The queue of new jobs, and when they are due. */
-export function callPlacementOf({ queue, score, delay, unique, limit }: Placement): CallPlacement {
-  if (unique?.rule.kind === 'debounce') return { queue, debounce: unique.rule.span };
-  return { queue, score, delay, ...(limit && { limit: { ...limit, keys: [] } }) };
+export function callPlacementOf({ queue, score, delay, expiresIn, unique, limit }: Placement): CallPlacement {
+  if (unique?.rule.kind === 'debounce') return { queue, expiresIn, debounce: unique.rule.span };
+  return { queue, score, delay, expiresIn, ...(limit && { limit: { ...limit, keys: [] } }) };
 }
 
 /** Whether options, as JSON, have tags. A user may have no right to their index. */

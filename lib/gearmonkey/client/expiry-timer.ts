@@ -9,15 +9,15 @@ export class ExpiryTimer {
   private cancel: (() => void) | undefined;
   private stopped = false;
 
-  /** @param expire ends the job if it has expired; returns the milliseconds until then, or 0 or less if there is nothing to do */
+  /** @param expire asks the server, whose clock decides: it ends the job if it has expired; returns the milliseconds until then, or 0 or less if there is nothing to do */
   constructor(
     private readonly expire: () => Promise<number>,
     private readonly clock: Clock,
   ) {}
 
-  /** Starts, unless it runs already. */
-  start(expires: Date | number): void {
-    if (!this.cancel) this.wait(Number(expires) - this.clock.now());
+  /** Starts, unless it runs already. @param ms when it asks first, at once by default */
+  start(ms = 0): void {
+    if (!this.cancel) this.wait(ms);
   }
 
   stop(): void {

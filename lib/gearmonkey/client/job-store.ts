@@ -1,50 +1,21 @@
 import type { Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
-import type { Limit, LimitRules, LimitState } from '../../job/limit.js';
+import type { LimitRules, LimitState } from '../../job/limit.js';
 import type { Signalled } from '../../job/signals.js';
 import type { Counts } from '../../job/statistics.js';
 import type { StreamKind, StreamPage } from '../../job/streams.js';
 import type { JobEvent, JobProgress, Progress } from '../../job/job.js';
 import type { ScheduleStore } from '../recurring/schedule-store.js';
-import type { UniqueRule } from '../../job/unique.js';
 import type { JobKey, Queue } from '../wire/protocol.js';
 import type { Cancellation, Updated } from '../wire/scripts.js';
 import type { StoredJob } from '../wire/stored-job.js';
 import type { EnqueuedKey } from './enqueued-key.js';
+import type { Place, Placement } from './placement.js';
 import type { FlowStore } from './flow-store.js';
 import type { ViewStore } from './view-store.js';
 
 export type { EnqueuedKey };
-
-/** The queue and options of new jobs. */
-export interface Placement {
-  readonly queue: Queue;
-  /** Seconds since 1970 from which a job in `scheduled` may run. */
-  readonly score?: number;
-  /** Milliseconds after which a job in `scheduled` may run, instead of `score`. */
-  readonly delay?: number;
-  /** The jobs' own options, as JSON. */
-  readonly options?: string;
-  /** When they expire, in milliseconds since 1970; the options have it, too. */
-  readonly expires?: number;
-  /** What they are limited by; absent for functions without a limit, and for unique jobs, which workers file. */
-  readonly limit?: PlacedLimit;
-  /** Present if another job may stand for a new one. */
-  readonly unique?: PlacedUnique;
-}
-
-/** The limit of new jobs. */
-export interface PlacedLimit extends Pick<Limit, 'rules' | 'onFull' | 'replace'> {
-  /** The key of each new job. */
-  readonly keys: readonly string[];
-}
-
-/** The unique keys of new jobs. */
-export interface PlacedUnique {
-  readonly rule: UniqueRule;
-  /** The key of each new job. */
-  readonly keys: readonly string[];
-}
+export type { Place, PlacedLimit, PlacedUnique, Placement } from './placement.js';
 
 /** Which keys of a limit to read. */
 export interface LimitsQuery {
@@ -53,17 +24,6 @@ export interface LimitsQuery {
   /** Most keys that are returned. */
   readonly size: number;
 }
-
-/** When a job in `scheduled` may run, in seconds since 1970. `now` is in milliseconds. */
-export function scoreOf(
-  { score, delay }: Pick<Placement, 'score' | 'delay'>,
-  now: number,
-): number | undefined {
-  return delay === undefined ? score : (now + delay) / 1000;
-}
-
-/** Where a job waits, and until when. */
-export type Place = Pick<Placement, 'queue' | 'score' | 'delay'>;
 
 /** What changes of a job that waits. */
 export interface Changes {

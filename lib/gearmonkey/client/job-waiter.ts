@@ -23,12 +23,14 @@ export interface Wait {
 
 /** The key of a job that was enqueued to be waited for. */
 export interface AwaitedKey extends EnqueuedKey {
-  /** When it expires, in milliseconds since 1970. */
-  readonly expires?: number | undefined;
+  /** Milliseconds after which it may expire, 0 if only the server knows; undefined if it doesn't, or waits for others. */
+  readonly expiresIn?: number | undefined;
+  /** It waits for others: when it expires becomes known once these have ended. */
+  readonly isLater?: boolean;
 }
 
 interface Awaited {
-  readonly job: JobKey & Pick<AwaitedKey, 'expires'>;
+  readonly job: JobKey & Pick<AwaitedKey, 'expiresIn' | 'isLater'>;
   readonly mayBeFinal: boolean;
   readonly output?: string | undefined;
 }
@@ -48,7 +50,8 @@ export function runUntilFinal(enqueue: () => Promise<AwaitedKey>, wait: Wait): P
       const finished = expected.of(job.id);
       const reply = finished?.reply?.job.mark === job.mark ? finished?.reply : undefined;
       // A job that was there before may have finished before this call.
-      const mayBeFinal = !job.created || !isListening || expected.hasGaps || finished !== undefined;
+      const mayBeFinal =
+        !job.created || job.isLater || !isListening || expected.hasGaps || finished !== undefined;
       return { job, mayBeFinal, output: reply?.output };
     } finally {
       expected.dispose();
@@ -79,18 +82,21 @@ async function follow(
     if (output !== undefined) return replied(job.id, output);
     const sight = sightOf(job);
     // Most jobs don't expire, and need no timer.
-    const expireAt = (time: Date | number | undefined) => {
-      if (time !== undefined) (expiry ??= sight.expiryTimer()).start(time);
-    };
-    expireAt(job.expires);
+    const endWhenExpired = (ms?: number) => (expiry ??= sight.expiryTimer()).start(ms);
+    if (job.expiresIn !== undefined) endWhenExpired(job.expiresIn);
+    let { isLater = false } = job;
     const final = new Promise<Job>((resolve, reject) => {
       const check = () =>
         void sight
           .read(() => waits)
           .then((found) => {
+            isLater = found.waitsForJobs !== undefined;
             if (isFinal(found.status)) resolve(found);
-            else expireAt(found.times.expires);
+            else if (found.times.expires && found.status === 'idle') endWhenExpired();
           }, reject);
+      const started = () => {
+        if (isLater) check();
+      };
       const settle = (reply: string, mark: number | undefined) => {
         if (!sight.isOf(mark)) return;
         // The plain message that it has finished follows, and has no further information.
@@ -101,7 +107,13 @@ async function follow(
           reject(error as Error);
         }
       };
-      unfollow = feed.follow(job.id, { finished: check, resync: check, replied: settle, fail: reject });
+      unfollow = feed.follow(job.id, {
+        started,
+        finished: check,
+        resync: check,
+        replied: settle,
+        fail: reject,
+      });
       if (mayBeFinal) opened.then(check, reject);
     });
     return await withDeadline(final, timeout, () => new WaitTimeoutError(fn, job.id, timeout), clock);

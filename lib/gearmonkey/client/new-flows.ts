@@ -1,5 +1,3 @@
-import { isDate } from 'node:util/types';
-import { MAX_SPAN_MS, toMilliseconds } from '../../job/duration.js';
 import { ConfigurationError, InvalidOptionError } from '../../job/errors.js';
 import { MAX_AFTER, ON_PARENT_ERROR, type OnParentError } from '../../job/flows.js';
 import type { FunctionRef } from '../../job/job-definition.js';
@@ -70,17 +68,13 @@ export class NewFlows {
     fresh: Pick<AddedOptions, 'traced' | 'reply'>,
   ): Omit<LaterJob, 'input'> {
     const fn = this.functions.nameOf(ref);
-    const { expires, ...rest } = options;
-    const added = this.added(ref, fresh);
-    const isTime = isDate(expires);
-    const placed = placementOf(isTime ? { ...rest, expires } : rest, { ...added, expires: undefined });
-    const { queue, score, delay } = placed;
+    const placed = placementOf(options, this.added(ref, fresh));
+    const { queue, score, delay, expiresIn } = placed;
     this.checkRules(ref, fn, queue, options);
-    const span = isTime || expires === undefined ? undefined : spanOf(expires);
     return {
       fn,
       options: placed.options ?? '',
-      place: { queue, score, delay, expires: isTime ? undefined : (span ?? added.expires) },
+      place: { queue, score, delay, expires: expiresIn },
       onParentError: policyOf(options.onParentError),
     };
   }
@@ -138,10 +132,6 @@ function keyOf(given: unknown): JobOf | undefined {
 
 function optionsOf({ options = {} }: FlowNode, isRoot: boolean): AnyRunOptions {
   return checkOptions<AnyRunOptions>('a job of a flow', options, isRoot ? ROOT_OPTIONS : OPTIONS);
-}
-
-function spanOf(expires: unknown): number {
-  return toMilliseconds('expires', expires as string, { most: MAX_SPAN_MS });
 }
 
 function policyOf(policy: unknown = 'fail'): OnParentError {

@@ -20,6 +20,12 @@ import {
   type RunManyOptions,
 } from './run-options.js';
 
+/** Milliseconds after which a new job may expire, 0 if only the server knows; undefined if it never does. */
+function spanUntilExpiry({ score, delay = 0, expires, expiresIn }: Placement): number | undefined {
+  if (expiresIn === undefined) return expires === undefined ? undefined : 0;
+  return score === undefined ? delay + expiresIn : 0;
+}
+
 /** Checks, encodes and enqueues jobs. */
 export class NewJobs {
   private readonly flows: NewFlows;
@@ -80,8 +86,8 @@ export class NewJobs {
     const placed = this.withKeys(ref, placement, unique, [input]);
     if (options.rollCall) await this.requireWorkers(ref);
     const [key] = (await this.store.enqueue(this.functions.nameOf(ref), [payload], placed)) as [EnqueuedKey];
-    const { expires } = placement;
-    return expires === undefined || !key.created ? key : { ...key, expires };
+    const expiresIn = spanUntilExpiry(placement);
+    return expiresIn === undefined || !key.created ? key : { ...key, expiresIn };
   }
 
   private async makeLater(
@@ -94,7 +100,7 @@ export class NewJobs {
     if (options.after === undefined)
       throw new InvalidOptionError('onParentError', options.onParentError, 'absent without `after`');
     if (options.rollCall) await this.requireWorkers(ref);
-    return this.flows.one(ref, input, options, { reply, traced });
+    return { ...(await this.flows.one(ref, input, options, { reply, traced })), isLater: true };
   }
 
   /** The jobs of a flow as the server takes them. */

@@ -80,6 +80,8 @@ export abstract class ObservedJob<T, J extends Job> implements Following {
   private again = false;
   /** Only for a job that expires. */
   private expiry?: ExpiryTimer;
+  /** Whether it waits for others: when it expires becomes known when these have ended, and it is an event then. */
+  private isLater = false;
 
   constructor(
     private readonly feed: JobFeed,
@@ -92,6 +94,10 @@ export abstract class ObservedJob<T, J extends Job> implements Following {
   }
 
   protected abstract show(job: J): void | Promise<void>;
+
+  started(): void {
+    if (this.isLater) this.refresh();
+  }
 
   finished(): void {
     this.refresh();
@@ -113,11 +119,11 @@ export abstract class ObservedJob<T, J extends Job> implements Following {
   }
 
   /** Ends with the subscription, also by an unsubscribe. */
-  private expireAt(time: Date | undefined): void {
-    if (time === undefined || this.expiry) return;
+  private endWhenExpired(job: J): void {
+    if (job.times.expires === undefined || job.status !== 'idle' || this.expiry) return;
     const expiry = (this.expiry = this.sight.expiryTimer());
     this.subscriber.add(() => expiry.stop());
-    expiry.start(time);
+    expiry.start();
   }
 
   private async look(): Promise<void> {
@@ -125,11 +131,12 @@ export abstract class ObservedJob<T, J extends Job> implements Following {
     if (subscriber.closed) return;
     try {
       const job = await this.sight.read(() => !subscriber.closed);
+      this.isLater = job.waitsForJobs !== undefined;
       const shown = this.show(job);
       if (shown) await shown;
       this.reading = false;
       if (isFinal(job.status)) subscriber.complete();
-      else this.expireAt(job.times.expires);
+      else this.endWhenExpired(job);
       if (this.again && !subscriber.closed) this.refresh();
     } catch (error) {
       subscriber.error(error);
@@ -138,7 +145,7 @@ export abstract class ObservedJob<T, J extends Job> implements Following {
 }
 
 class SnapshotFollower<J extends Job> extends ObservedJob<J, J> {
-  started(): void {
+  override started(): void {
     this.refresh();
   }
 

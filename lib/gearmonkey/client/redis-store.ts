@@ -10,7 +10,6 @@ import type { ChannelHub } from '../../redis/channel-hub.js';
 import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
 import { RedisSchedules } from '../recurring/redis-schedules.js';
 import {
-  scoreOf,
   type Changes,
   type EnqueuedKey,
   type DrainedStep,
@@ -21,6 +20,7 @@ import {
   type Placement,
   type ReadProgress,
 } from './job-store.js';
+import { dueText } from './placement.js';
 import { readProgress, toStored, wrongType } from './job-replies.js';
 import { RedisFlows } from './redis-flows.js';
 import { RedisQuestions } from './redis-questions.js';
@@ -60,7 +60,7 @@ export class RedisStore implements JobStore {
   private readonly questions: RedisQuestions;
   private readonly recordings: RedisRecordings;
   private readonly keysOf: KeysOf;
-  private readonly times: Pick<Clock, 'now'>;
+  private readonly testClock: Pick<Clock, 'now'> | undefined;
   /** '' is the server's time. */
   private readonly now: () => number | '';
 
@@ -70,7 +70,7 @@ export class RedisStore implements JobStore {
     options: RedisStoreOptions,
   ) {
     this.keysOf = options.keysOf ?? keysOf;
-    this.times = options.clock ?? systemClock;
+    this.testClock = options.clock;
     this.now = () => options.clock?.now() ?? '';
     this.questions = new RedisQuestions(commands, this.keysOf, options.timeout);
     this.recordings = new RedisRecordings(this.questions, this.keysOf, this.now);
@@ -87,7 +87,7 @@ export class RedisStore implements JobStore {
       keysOf: this.keysOf,
       prefix: options.prefix,
       now: this.now,
-      created: () => this.times.now(),
+      created: () => (options.clock ?? systemClock).now(),
       timeout: options.timeout,
       durable: (fn, key, keys) => this.enqueuer.durably(fn, key, keys),
       note: (functions) => this.views.note(functions),
@@ -174,11 +174,11 @@ export class RedisStore implements JobStore {
     const { jobs, wake, ...queues } = this.keysOf(fn);
     const keys = [jobs, ...QUEUES.map((queue) => queues[queue]), wake];
     const to = place ? QUEUES.indexOf(place.queue) + FIRST_QUEUE : 0;
-    const score = place && scoreOf(place, this.times.now());
+    const due = place ? dueText(place, this.testClock) : '';
     const hasKey = key === undefined ? 0 : 1;
     const inputs = input === undefined ? [] : [input];
     return this.questions.ask(fn, 'Changing a job', (redis) =>
-      scripts.update.run(redis, keys, id, mark ?? '', to, score ?? '', hasKey, key ?? '', inputs),
+      scripts.update.run(redis, keys, id, mark ?? '', to, due, hasKey, key ?? '', inputs),
     );
   }
 

@@ -26,7 +26,7 @@ export interface RunOptions<Input = unknown> {
   priority?: Priority;
   /** When the job may run. A time in the past means now. */
   scheduled?: Date;
-  /** How long the job waits, counted from when it is sent to the server. Use either this or `scheduled`. 0 means now. */
+  /** How long the job waits, by the server's clock from when it gets the job. Use either this or `scheduled`. 0 means now. */
   delay?: Duration;
   /** Resolve only when the job has finished, successfully or not (OPT_BLOCKING). @default false */
   blocking?: boolean;
@@ -39,7 +39,8 @@ export interface RunOptions<Input = unknown> {
   /** How long a run of this job may take. @default the options of handler or definition */
   jobTimeout?: Duration;
   /**
-   * The job ends as an error, `JOB_EXPIRED`, unless it was begun by then: a time, or a span from when it may run.
+   * The job ends as an error, `JOB_EXPIRED`, unless it was begun by then: a time, or a span from when it may run, by the
+   * server's clock.
    * @default the definition's, or never
    */
   expires?: Date | Duration;
@@ -133,13 +134,17 @@ export function uniqueOf(
 /** @throws ConfigurationError, InvalidOptionError */
 export function placementOf(options: AnyRunOptions, added: AddedOptions): Placement {
   const queue = added.unique?.kind === 'debounce' ? debounced(options, added.unique.span) : queueOf(options);
-  const expires = expiryOf(options.expires === undefined ? added.expires : options.expires, queue, added.now);
-  return defined({ ...queue, options: jobOptionsOf(options, { ...added, expires }), expires });
+  const expiry = expiryOf(options.expires === undefined ? added.expires : options.expires, queue, added.now);
+  return defined({ ...queue, options: jobOptionsOf(options, added, expiry.expires), ...expiry });
 }
 
 /** The options that the job itself carries, as JSON. */
-function jobOptionsOf({ retry, jobTimeout, ...own }: AnyRunOptions, added: AddedOptions): string | undefined {
-  const { reply, expires } = added;
+function jobOptionsOf(
+  { retry, jobTimeout, ...own }: AnyRunOptions,
+  added: AddedOptions,
+  expires: number | undefined,
+): string | undefined {
+  const { reply } = added;
   const headers = addHeaders(added.traced, checkHeaders(added.headers, own.headers));
   const tags = checkTags(own.tags);
   if ([retry, jobTimeout, reply, headers, tags, expires].every((option) => option === undefined))
@@ -163,21 +168,21 @@ function jobOptionsOf({ retry, jobTimeout, ...own }: AnyRunOptions, added: Added
   return JSON.stringify(options);
 }
 
-/** When a job expires, in milliseconds since 1970. @throws InvalidOptionError */
+/** When a job expires: a span goes by the server's clock, as this machine's may be wrong. @throws InvalidOptionError */
 function expiryOf(
   expires: Date | Duration | undefined,
   { score, delay = 0 }: Pick<Placement, 'score' | 'delay'>,
   now: number,
-): number | undefined {
-  if (expires === undefined) return undefined;
+): Pick<Placement, 'expires' | 'expiresIn'> {
+  if (expires === undefined) return {};
+  if (!isDate(expires)) return { expiresIn: toMilliseconds('expires', expires, { most: MAX_SPAN_MS }) };
   const due = Math.ceil(score === undefined ? now + delay : score * 1000);
-  if (!isDate(expires)) return due + toMilliseconds('expires', expires, { most: MAX_SPAN_MS });
   const time = expires.getTime();
   if (Number.isNaN(time))
     throw new InvalidOptionError('expires', expires, "a valid Date, or a span such as '1h'");
   if (time <= due && due > now)
     throw new InvalidOptionError('expires', expires, 'later than the time from which the job may run');
-  return Math.max(0, time);
+  return { expires: Math.max(0, time) };
 }
 
 /** The queue that these options choose. @throws InvalidOptionError */

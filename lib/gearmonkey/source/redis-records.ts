@@ -9,6 +9,7 @@ import { memberOf } from '../../redis/lease-thread.js';
 import { streamKey, type KeysOf } from '../wire/protocol.js';
 import { parentFrom } from '../wire/recorded-parent.js';
 import { nameFromWire } from '../wire/wire-names.js';
+import type { Now } from '../wire/scripts.js';
 import * as scripts from '../wire/record-scripts.js';
 
 /** How many parents are read at a time. */
@@ -25,7 +26,13 @@ export class RedisRecords implements StepRecords {
     private readonly keysOf: KeysOf,
     /** What `keysOf` puts before names. */
     private readonly prefix = '',
+    /** '' is the server's time. */
+    private readonly time: () => Now = () => '',
   ) {}
+
+  now({ fn, id }: RecordingJob): Promise<number> {
+    return this.commands.insist((redis) => scripts.time.run(redis, [this.keysOf(fn).jobs + id], this.time()));
+  }
 
   async parents({ fn, id }: RecordingJob): Promise<RecordedParent[]> {
     const list = `${this.keysOf(fn).jobs}${id}:parents`;

@@ -1,5 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import { FUNCTION_INDEX, type KeysOf } from './protocol.js';
+import { noteFunctions } from './view-scripts.js';
 import { nameFromWire, wireName } from './wire-names.js';
 
 /** How often a process notes a function again. */
@@ -28,11 +29,11 @@ export class FunctionIndex {
    * functions out of it.
    */
   note(redis: () => Promise<Redis | Cluster>, ...functions: readonly string[]): void {
-    const now = Date.now();
+    const now = performance.now();
     const fresh = functions.filter((fn) => now - (this.noted.get(fn) ?? -Infinity) >= AGAIN_MS);
     if (fresh.length === 0) return;
     for (const fn of fresh) this.noted.set(fn, now);
-    void this.write(redis, fresh, now).catch(() => {
+    void this.write(redis, fresh).catch(() => {
       for (const fn of fresh) this.noted.set(fn, now - AGAIN_MS + AGAIN_MS / 60);
     });
   }
@@ -43,10 +44,8 @@ export class FunctionIndex {
     return names.flatMap((name) => nameFromWire(this.keysOf, name, this.prefix) ?? []).sort();
   }
 
-  private async write(redis: () => Promise<Redis | Cluster>, functions: readonly string[], now: number) {
-    const connection = await redis();
-    const entries = functions.flatMap((fn) => [now, wireName(this.keysOf, fn)]);
-    await connection.zadd(this.key, 'GT', ...entries);
-    await connection.zremrangebyscore(this.key, '-inf', now - FORGOTTEN_MS);
+  private async write(redis: () => Promise<Redis | Cluster>, functions: readonly string[]) {
+    const names = functions.map((fn) => wireName(this.keysOf, fn));
+    await noteFunctions.run(await redis(), [this.key], '', FORGOTTEN_MS, names);
   }
 }

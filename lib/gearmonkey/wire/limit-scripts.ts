@@ -1,7 +1,7 @@
 import { chunksOf } from '../../flow/chunks.js';
 import { scriptsIn } from '../../redis/script.js';
 import { LUA } from './lua.embedded.js';
-import type { Bytes, Now } from './scripts.js';
+import type { Bytes, Now, Times } from './scripts.js';
 
 const defineScript = scriptsIn(LUA);
 
@@ -18,7 +18,7 @@ export const enqueueLimited = defineScript<
     call: number,
     memorySeconds: number,
     mark: number,
-    score: number | '',
+    times: Times,
     priority: string,
     now: Now,
     rules: string,

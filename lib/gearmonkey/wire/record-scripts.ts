@@ -12,6 +12,9 @@ export const record = defineScript<[member: string, removed: number, rest: Bytes
   (reply) => reply === 1,
 );
 
+/** Returns the server's time, in ms since 1970. */
+export const time = defineScript<[now: Now], number>('time', (reply) => reply as number);
+
 /** Returns whether the entries are written: false if another worker has the job. */
 export const append = defineScript<
   [

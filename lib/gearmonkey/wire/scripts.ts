@@ -8,14 +8,20 @@ export type Bytes = string | Uint8Array;
 /** Milliseconds since 1970, or '' for the server's clock. */
 export type Now = number | '';
 
+/**
+ * When jobs are due and expire: '' for a list, seconds since 1970, "+" and the ms until then, or one of these with ":" and the ms
+ * since 1970 when they expire, or "+" and the ms from when they may run. Spans go by the server's clock.
+ */
+export type Times = number | string;
+
 /** Returns the id of the last job; the others precede it without a gap. */
 export const enqueue = defineScript<
   [
-    now: number,
+    created: number,
     call: number,
     memorySeconds: number,
     mark: number,
-    score: number | '',
+    times: Times,
     options: string,
     inputs: Bytes[],
   ],
@@ -23,16 +29,16 @@ export const enqueue = defineScript<
 >('enqueue', (reply) => reply as number);
 
 /**
- * As `enqueue`, for jobs of which some are unique: four values each. `score` may be "+" and the milliseconds of a debounce.
+ * As `enqueue`, for jobs of which some are unique: four values each. A debounce is a span of `times`.
  * Returns for each job the id of the new one, or "id:mark" of the job that stands for it.
  */
 export const unique = defineScript<
   [
-    now: number,
+    created: number,
     call: number,
     memorySeconds: number,
     mark: number,
-    score: number | string,
+    times: Times,
     clock: Now,
     jobs: Bytes[],
   ],
@@ -164,15 +170,7 @@ export const expire = defineScript<[now: Now, id: string, mark: number | ''], nu
 export type Updated = 'updated' | 'begun' | 'finished' | 'missing' | 'lost';
 
 export const update = defineScript<
-  [
-    id: string,
-    mark: number | '',
-    queue: number,
-    score: number | '',
-    hasKey: 0 | 1,
-    key: string,
-    input: Bytes[],
-  ],
+  [id: string, mark: number | '', queue: number, due: Times, hasKey: 0 | 1, key: string, input: Bytes[]],
   Updated
 >('update', (reply) => String(reply) as Updated);
 

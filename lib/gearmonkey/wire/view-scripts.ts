@@ -11,6 +11,12 @@ export const trim = defineScript<[now: Now, most: number, rules: readonly (numbe
   (reply) => reply === 1,
 );
 
+/** Notes functions that are used, and forgets others. */
+export const noteFunctions = defineScript<[now: Now, forgottenMs: number, names: readonly string[]], number>(
+  'note-functions',
+  (reply) => reply as number,
+);
+
 /** Returns the numbers of a function, in the order of the script; '' for one that is not known. */
 export const overview = defineScript<[now: Now, keptMs: number], string[]>('overview', (reply) =>
   (reply as Buffer[]).map(String),

@@ -1,6 +1,6 @@
 --- Creates `count` jobs with the ids up to `last` and queues them; ends the script with an error if Redis refuses it, and
 --- undoes what it wrote. Uses the script's keys, its arguments, `mark_of`, and `known`, the result of the sender's last call. `args`
---- has the inputs from `first` on; if `values_a_job` is 2 each is followed by the job's own options.
+--- has the inputs from `first` on; if `values_a_job` is 2 each is followed by the job's own options. `wait` is the ms until they may run.
 
 --- The ids of these jobs as text, which takes Redis long to make.
 local names = {}
@@ -27,7 +27,7 @@ end
 
 local told = pcall('PUBLISH', channel, 'create:' .. names[1])
 if failed(told) then return refuse(told, false, 0) end
-local untagged = tags and tags.write(score == '' and 0 or score * 1000 - now)
+local untagged = tags and tags.write(wait)
 if untagged then return refuse(untagged, false, 0) end
 
 for from = 1, count, 1000 do

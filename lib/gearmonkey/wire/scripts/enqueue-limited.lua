@@ -5,7 +5,7 @@
   KEYS[6] channel of cancellations   KEYS[7] wake marker   KEYS[8] the result of this sender's last call
   KEYS[9] control   KEYS[10] prefix of the limits
   ARGV[1] created, in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark of the first
-  ARGV[5] seconds it is scheduled for, or ''   ARGV[6] priority   ARGV[7] now in ms, or ''   ARGV[8] rules
+  ARGV[5] '', or when they are due and expire, as times.lua reads it   ARGV[6] priority   ARGV[7] now in ms, or ''   ARGV[8] rules
   ARGV[9] numbers of the shared limit, or ''   ARGV[10] what happens if a key is full: wait, refuse, replace (those that
   wait) or replace-running   ARGV[11…] jobs, three each: input, options as JSON or '', key
   Returns the id of the last job; the others precede it without a gap. If the call is refused, it creates nothing and
@@ -16,6 +16,8 @@
 -- include clock
 -- include finish
 -- include rights
+-- include times
+-- include with-expiry
 
 local call, pcall = redis.call, redis.pcall
 local keys = {
@@ -26,6 +28,9 @@ local created, number, memory, mark, due, priority = ARGV[1], ARGV[2], ARGV[3], 
 local rules, numbers, on_full, first = ARGV[8], ARGV[9], ARGV[10], 11
 local now = clock(ARGV[7])
 local jobs = (#ARGV - first + 1) / 3
+local expires
+if due ~= '' then due, expires = times_of(due, now) end
+for i = first + 1, expires and #ARGV or 0, 3 do ARGV[i] = with_expiry(ARGV[i], expires) end
 
 -- include limits
 -- include replace

@@ -3,8 +3,9 @@
 
   KEYS[1] ids   KEYS[2] prefix of the job hashes   KEYS[3] queue   KEYS[4] channel   KEYS[5] wake marker
   KEYS[6] the result of this sender's last call
-  ARGV[1] now in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark of the first
-  ARGV[5] seconds it is scheduled for, or '' for a list   ARGV[6] options of all these jobs as JSON, '' for none, or '*'
+  ARGV[1] created, in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark of the first
+  ARGV[5] '' for a list of jobs that don't expire by it, or when they are due and expire, as times.lua reads it   ARGV[6] options
+  of all these jobs as JSON, '' for none, or '*'
   ARGV[7…] inputs; with '*' each is followed by the job's own options as JSON, or ''
   Returns the id of the last job; the others precede it without a gap.
 
@@ -25,6 +26,20 @@ local count = (#ARGV - first + 1) / values_a_job
 -- include mark
 -- include tags
 
+local wait = 0
+if score ~= '' then
+-- include clock
+-- include times
+-- include with-expiry
+  local time, expires = clock('')
+  score, expires = times_of(score, time)
+  if score ~= '' then wait = score * 1000 - time end
+  if expires and values_a_job == 1 then
+    shared = with_expiry(shared, expires)
+  elseif expires then
+    for i = first + 1, #args, 2 do args[i] = with_expiry(args[i], expires) end
+  end
+end
 -- include create
 
 return last

@@ -3,6 +3,8 @@
 --- Functions of which jobs of flows have ended in this call.
 local touched = {}
 
+-- include with-expiry
+
 local function text_of(number) return string.format('%.0f', number) end
 
 --- Lets a job run: its parents have ended. Its field `place` is "QUEUE:TIME:EXPIRES": TIME is '', ms since 1970, or a span of
@@ -15,8 +17,7 @@ local function activate(k, id, place, options)
   call('HDEL', key, 'after', 'place')
   call('HSET', key, 'due', text_of(due))
   if expires and expires ~= '' then
-    local rest = (options and #options > 2) and ',' .. string.sub(options, 2) or '}'
-    call('HSET', key, 'options', '{"expires":' .. text_of(due + expires) .. rest)
+    call('HSET', key, 'options', with_expiry(options, due + expires))
   end
   local list = (queue == 'high' or queue == 'low') and k[queue] or k.normal
   if queue ~= 'scheduled' and type(pcall('LPUSH', list, id)) == 'number' then

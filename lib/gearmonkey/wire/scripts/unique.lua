@@ -3,8 +3,8 @@
 
   KEYS[1] ids   KEYS[2] prefix of the job hashes   KEYS[3] queue   KEYS[4] channel   KEYS[5] wake marker
   KEYS[6] the result of this sender's last call   KEYS[7] unique keys   KEYS[8] scheduled   KEYS[9] prefix of the locks
-  ARGV[1] now in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark of the first new one
-  ARGV[5] seconds they are scheduled for, '' for a list, or '+' and the ms of a debounce
+  ARGV[1] created, in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark of the first new one
+  ARGV[5] '', or when they are due and expire, as times.lua reads it; a debounce is a span
   ARGV[6] now in ms for spans of time, or ''
   ARGV[7…] four values for each job: input, options as JSON or '', rule, unique key. The rule says which job of the key stands for
     the new one:
@@ -25,6 +25,8 @@
 -- include finish
 -- include foreign
 -- include expiry
+-- include times
+-- include with-expiry
 
 local call, pcall = redis.call, redis.pcall
 local ids, jobs, queue, channel, wake, sender, unique, scheduled = unpack(KEYS)
@@ -50,7 +52,9 @@ end
 
 local time = clock(ARGV[6])
 local stamp = string.format('%.0f', time)
-if string.sub(score, 1, 1) == '+' then score = string.format('%.3f', (time + string.sub(score, 2)) / 1000) end
+--- The ms from when a job may run to when it expires, if that is a span.
+local lasts, expires = string.match(score, ':%+(.+)$'), nil
+if score ~= '' then score, expires = times_of(score, time) end
 
 --- Kind, span and longest wait of a rule, '' where it has none; nil if it is malformed.
 local function parse(rule)
@@ -109,7 +113,8 @@ local places, is_new = {}, {}
 local entries, malformed = read_entries()
 if malformed then return malformed end
 for i = 7, #ARGV, 4 do
-  local input, options, key = ARGV[i], ARGV[i + 1], ARGV[i + 3]
+  local input, own, key = ARGV[i], ARGV[i + 1], ARGV[i + 3]
+  local options = expires and with_expiry(own, expires) or own
   local kind, span, longest = parse(ARGV[i + 2])
   local place, id, job_mark, since, due = place_of[key]
   if kind == '' then
@@ -121,8 +126,9 @@ for i = 7, #ARGV, 4 do
   if id then
     places[n] = id .. ':' .. job_mark
     if kind == 'debounce' then
-      local last_time = longest == '' and math.huge or since + longest
-      changes[#changes + 1] = { id = id, input = input, options = options, due = math.min(time + span, last_time), was = due }
+      local next_due = math.min(time + span, longest == '' and math.huge or since + longest)
+      if lasts then options = with_expiry(own, next_due + lasts) end
+      changes[#changes + 1] = { id = id, input = input, options = options, due = next_due, was = due }
     end
   elseif place then
     places[n] = place
@@ -198,7 +204,7 @@ if count == 0 then
   return failure
 end
 
-local first, values_a_job, shared = 1, 2, '*'
+local first, values_a_job, shared, wait = 1, 2, '*', score == '' and 0 or score * 1000 - time
 -- include create
 
 local entered = {}

@@ -3,7 +3,7 @@
 
   KEYS[1] prefix of the job hashes   KEYS[2] scheduled   KEYS[3] high   KEYS[4] normal   KEYS[5] low   KEYS[6] wake marker
   ARGV[1] id   ARGV[2] mark, or '' for any job with this id   ARGV[3] index in KEYS of the queue it moves to, 0 for none
-  ARGV[4] seconds it is scheduled for, or '' for a list   ARGV[5] 1 if ARGV[6] is the key that it is limited by from now on
+  ARGV[4] when it is due, as times.lua reads it, or '' for a list   ARGV[5] 1 if ARGV[6] is the key that it is limited by from now on
   ARGV[7] input; left out if it stays
   Returns updated, missing, lost (another job has the id), finished or begun.
 
@@ -16,11 +16,14 @@
 -- include clock
 -- include foreign
 -- include rights
+-- include times
 -- include unbegun
 
 local call, pcall = redis.call, redis.pcall
 local id, mark, target, score, input = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[7]
 local hash, SCHEDULED, LISTS = KEYS[1] .. id, 2, { 3, 4, 5 }
+local now = clock('')
+score = times_of(score, now)
 
 local job = call('HMGET', hash, 'status', 'attempts', 'snoozes', 'mark', 'key', 'after', 'place', 'flow')
 if not job[1] or is_unbegun(job[6], job[8]) then return 'missing' end
@@ -60,7 +63,6 @@ end
 local key = ARGV[5] == '1' and ARGV[6] or job[5]
 -- include limit-prefix
 local keys = { jobs = KEYS[1], wake = KEYS[6], control = control_of(KEYS[1]), limits = limit_prefix(KEYS[1]) }
-local now = clock('')
 
 -- include limits
 -- include move-limited
