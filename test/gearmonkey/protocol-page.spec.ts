@@ -16,9 +16,9 @@ const heads = new Map(
 
 /** The column KEYS of each script's row. */
 const rows = new Map(
-  [...page.matchAll(/^\| `([a-z-]+)` +\| ([^|]*uid:|[^|]*\{FN\}[^|]*|`(?:schedules|functions)[^|]*) \|/gm)].map(
-    ([, name = '', keys = '']) => [name, keys.trim()] as const,
-  ),
+  [
+    ...page.matchAll(/^\| `([a-z-]+)` +\| ([^|]*uid:|[^|]*\{FN\}[^|]*|`(?:schedules|functions)[^|]*) \|/gm),
+  ].map(([, name = '', keys = '']) => [name, keys.trim()] as const),
 );
 
 /** What a row abbreviates. */
