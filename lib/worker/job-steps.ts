@@ -11,7 +11,13 @@ import {
 } from '../job/step-errors.js';
 import { JobCursor } from './job-cursor.js';
 import { has, readRecorded, type Recorded } from './recorded-steps.js';
-import { checkSignalNames, fieldsOfWait, readSignalWait, type JobSignal } from './signal-wait.js';
+import {
+  checkSignalNames,
+  fieldsOfWait,
+  readSignalWait,
+  serverClock,
+  type JobSignal,
+} from './signal-wait.js';
 import { UnderWay } from './under-way.js';
 import {
   cursorField,
@@ -122,7 +128,10 @@ export class JobSteps {
     const { claim, records, goOn, park } = this.options;
     const recorded = await this.next(...names);
     for (const name of names) if (!recorded.waits.has(name)) this.mustBeNew(recorded, name);
-    const [fields, now] = await Promise.all([records?.read(claim, fieldsOfWait(names)), this.serverClock()]);
+    const [fields, now] = await Promise.all([
+      records?.read(claim, fieldsOfWait(names)),
+      serverClock(this.options),
+    ]);
     const { came, deadline, isOver } = readSignalWait(fields, names, now() + timeout);
     this.underWay.check();
     if (came) {
@@ -143,14 +152,6 @@ export class JobSteps {
     );
     this.underWay.check();
     return park(names, Math.max(0, deadline - now()));
-  }
-
-  /** What goes by it is read by other hosts. */
-  private async serverClock(): Promise<() => number> {
-    const { claim, records, now } = this.options;
-    const time = (await records?.now(claim)) ?? now();
-    const ahead = time - now();
-    return () => now() + ahead;
   }
 
   /** Writes the places of all cursors. */

@@ -9,7 +9,7 @@ import {
   signalField,
   waitField,
 } from '../job/signals.js';
-import { MAX_STEP_NAME } from '../job/steps.js';
+import { MAX_STEP_NAME, type RecordingJob, type StepRecords } from '../job/steps.js';
 
 /** How `job.waitFor` and `job.waitForAny` wait. */
 export interface WaitOptions {
@@ -81,4 +81,16 @@ export function readSignalWait(
     deadline: Math.min(...waits.map(({ deadline }) => deadline), waits.length > 0 ? Infinity : latest),
     isOver: waits.some(({ isOver }) => isOver),
   };
+}
+
+/** The server's clock: other hosts, whose clocks may differ, read the deadline of a wait. */
+export async function serverClock(of: {
+  readonly claim: RecordingJob;
+  readonly records: Pick<StepRecords, 'now'> | undefined;
+  readonly now: () => number;
+}): Promise<() => number> {
+  const { claim, records, now } = of;
+  const time = (await records?.now(claim)) ?? now();
+  const ahead = time - now();
+  return () => now() + ahead;
 }

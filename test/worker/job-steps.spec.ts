@@ -127,10 +127,10 @@ describe('JobSteps', () => {
   it('waits for a signal by the clock of the server, as each run may have another host', async () => {
     const ahead = 2 * HOUR_MS;
     records.time = () => now - ahead;
-    await expect(nextRun().waitFor('go', HOUR_MS)).rejects.toThrow(`waits for go for ${HOUR_MS} ms`);
+    await expect(nextRun().waitForAny(['go'], HOUR_MS)).rejects.toThrow(`waits for go for ${HOUR_MS} ms`);
     now -= ahead;
     records.time = () => now;
-    await expect(nextRun().waitFor('go', HOUR_MS)).rejects.toThrow(`waits for go for ${HOUR_MS} ms`);
+    await expect(nextRun().waitForAny(['go'], HOUR_MS)).rejects.toThrow(`waits for go for ${HOUR_MS} ms`);
   });
 
   it('goes on without a signal that came too late, in later runs too', async () => {
