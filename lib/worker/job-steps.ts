@@ -11,13 +11,7 @@ import {
 } from '../job/step-errors.js';
 import { JobCursor } from './job-cursor.js';
 import { has, readRecorded, type Recorded } from './recorded-steps.js';
-import {
-  checkSignalNames,
-  fieldsOfWait,
-  readSignalWait,
-  serverClock,
-  type JobSignal,
-} from './signal-wait.js';
+import { checkSignalNames, fieldsAndClock, readSignalWait, type JobSignal } from './signal-wait.js';
 import { UnderWay } from './under-way.js';
 import {
   cursorField,
@@ -125,13 +119,10 @@ export class JobSteps {
   }
 
   private async awaitAny(names: readonly string[], timeout: number): Promise<JobSignal> {
-    const { claim, records, goOn, park } = this.options;
+    const { claim, goOn, park } = this.options;
     const recorded = await this.next(...names);
     for (const name of names) if (!recorded.waits.has(name)) this.mustBeNew(recorded, name);
-    const [fields, now] = await Promise.all([
-      records?.read(claim, fieldsOfWait(names)),
-      serverClock(this.options),
-    ]);
+    const [fields, now] = await fieldsAndClock(this.options, names);
     const { came, deadline, isOver } = readSignalWait(fields, names, now() + timeout);
     this.underWay.check();
     if (came) {

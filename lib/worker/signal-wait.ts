@@ -52,7 +52,7 @@ export function checkSignalNames(names: readonly string[]): void {
 }
 
 /** The fields that a wait is read from. */
-export function fieldsOfWait(names: readonly string[]): string[] {
+function fieldsOfWait(names: readonly string[]): string[] {
   return names.flatMap((name) => [signalField(name), waitField(name)]);
 }
 
@@ -83,14 +83,21 @@ export function readSignalWait(
   };
 }
 
-/** The server's clock: other hosts, whose clocks may differ, read the deadline of a wait. */
-export async function serverClock(of: {
-  readonly claim: RecordingJob;
-  readonly records: Pick<StepRecords, 'now'> | undefined;
-  readonly now: () => number;
-}): Promise<() => number> {
-  const { claim, records, now } = of;
-  const time = (await records?.now(claim)) ?? now();
+/** What a job has recorded of a wait, and the server's clock: other hosts, whose clocks may differ, read the deadline. */
+export async function fieldsAndClock(
+  { claim, records, now }: Recording,
+  names: readonly string[],
+): Promise<[ReadonlyMap<string, Uint8Array> | undefined, () => number]> {
+  const [fields, time = now()] = await Promise.all([
+    records?.read(claim, fieldsOfWait(names)),
+    records?.now(claim),
+  ]);
   const ahead = time - now();
-  return () => now() + ahead;
+  return [fields, () => now() + ahead];
+}
+
+interface Recording {
+  readonly claim: RecordingJob;
+  readonly records: Pick<StepRecords, 'read' | 'now'> | undefined;
+  readonly now: () => number;
 }
