@@ -17,6 +17,7 @@ const MACHINERY = [
   'AnyOptions',
   'CodecFor',
   'ConfigurableModuleClass',
+  'JsonDoesNotKeepThisTypeSoAddACodec',
   'ObserverDecorator',
   'OptionsFor',
   'OrUndefined',

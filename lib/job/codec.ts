@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isUint8Array } from 'node:util/types';
-import { decode, encode } from '@msgpack/msgpack';
+import { decode, encode, ExtensionCodec } from '@msgpack/msgpack';
 import {
   InvalidOptionError,
   NotSerializableError,
@@ -9,6 +9,7 @@ import {
   type PayloadPart,
 } from './errors.js';
 import { describe } from './error-info.js';
+import { isLost, refuseLost, refuseLostSomewhere } from './lost-values.js';
 import { checkWhole } from './message-pack/skip.js';
 
 /** What a codec writes: text goes over the wire as UTF-8. */
@@ -37,7 +38,7 @@ export type CodecName = 'json' | 'text' | 'msgpack';
 const CODECS: ReadonlyMap<string, Codec> = new Map<CodecName, Codec>([
   ['json', { name: 'json', encode: encodeJson, decode: decodeJson }],
   ['text', { name: 'text', encode: encodeText, decode: decodeText }],
-  ['msgpack', { name: 'msgpack', encode: (value) => encode(value), decode: decodeMessagePack }],
+  ['msgpack', { name: 'msgpack', encode: encodeMessagePack, decode: decodeMessagePack }],
 ]);
 
 /** Looks up a codec by name; a `Codec` is returned as it is. @throws InvalidOptionError for anything else */
@@ -81,11 +82,38 @@ export function payloadBytes(payload: Payload): number {
   return typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
 }
 
-/** `undefined` is written as null: JSON has no undefined. */
+/** `undefined` and numbers that are not finite are written as null, and properties that are undefined left out: JSON has neither. */
 function encodeJson(value: unknown): string {
   if (typeof value === 'function' || typeof value === 'symbol')
     throw new TypeError(`a ${typeof value} has no JSON form`);
-  return JSON.stringify(value) ?? 'null';
+  const json = JSON.stringify(value) ?? 'null';
+  refuseLost(value, json);
+  return json;
+}
+
+/** It asks for the extension of each object, so no object is looked at twice. */
+class RefusingLost extends ExtensionCodec {
+  override tryToEncode(object: unknown, context: undefined): ReturnType<ExtensionCodec['tryToEncode']> {
+    if (isLost(object)) throw new LostValueError();
+    return super.tryToEncode(object, context);
+  }
+}
+
+class LostValueError extends TypeError {
+  constructor() {
+    super('it has a Map, a Set, a Promise or a function');
+  }
+}
+
+const EXTENSIONS = new RefusingLost();
+
+function encodeMessagePack(value: unknown): Uint8Array {
+  try {
+    return encode(value, { extensionCodec: EXTENSIONS });
+  } catch (error) {
+    if (error instanceof LostValueError) refuseLostSomewhere(value);
+    throw error;
+  }
 }
 
 /** Plain clients may send text that isn't JSON: it is read as a string. */

@@ -78,11 +78,22 @@ export function reasonOf(thrown: unknown): string {
 
 function wordsOf(thrown: unknown, depth = 0): string {
   if (typeof thrown === 'string') return thrown || 'an empty string';
-  if (!isErrorLike(thrown)) return describe(thrown);
+  if (!isErrorLike(thrown)) return isObject(thrown) ? objectWords(thrown) : describe(thrown);
   const said = phrase(partOf(thrown, 'message'));
   const errors = isAggregate(thrown) && depth < MAX_DEPTH ? aggregated(thrown, depth) : '';
   if (said && errors) return `${said}: ${errors}`;
   return said || errors || textOf(thrown, 'code') || textOf(thrown, 'name') || 'Error';
+}
+
+/** What a thrown object without a message says of itself; never all of it, which may hold secrets. */
+const TELLING = ['name', 'code', 'status', 'statusCode', 'errno', 'reason', 'error'];
+
+function objectWords(thrown: object): string {
+  const told = TELLING.flatMap((key) => {
+    const part = partOf(thrown, key);
+    return typeof part === 'string' || typeof part === 'number' ? `${key} ${part}` : [];
+  });
+  return told.length === 0 ? describe(thrown) : `${describe(thrown)} with ${told.join(', ')}`;
 }
 
 /** A message may also be a list of texts: validation pipes throw such errors. */

@@ -7,7 +7,7 @@ import { MAX_SPAN_MS, toMilliseconds, type Duration } from './duration.js';
 import { checkFunctionName } from './function-name.js';
 import { checkOptions, optionNames } from './known-options.js';
 import { checkKeep, type Keep, type KeepOptions } from './keep.js';
-import type { CodecFor } from './json-types.js';
+import type { CodecFor, NotJson } from './json-types.js';
 import type { Limit, WithLimit } from './limit.js';
 import { recordsOf } from './show-as.js';
 import { checkRetry, type RetryOptions } from './retry.js';
@@ -123,6 +123,13 @@ const asDefinition = recordsOf<JobDefinition>(
     }),
 );
 
+/** Its key is what the compiler shows. */
+interface JsonDoesNotKeepThisTypeSoAddACodec<Input, Output> {
+  'JSON does not keep this type: add { codec: "msgpack" } for dates and bytes, or a Codec of your own': NotJson<
+    Input | Output
+  >;
+}
+
 type PlainOptions<Input> = DefinitionOptions<Input> & { input?: never; output?: never };
 
 /**
@@ -148,8 +155,12 @@ export function defineJob<
   StandardSchemaV1.InferOutput<I>,
   StandardSchemaV1.InferInput<O>
 >;
+/** Only says what is wrong with types that JSON does not keep. */
+export function defineJob<Input, Output = unknown>(
+  name: JsonDoesNotKeepThisTypeSoAddACodec<Input, Output>,
+): never;
 export function defineJob(
-  name: string,
+  name: unknown,
   options: DefinitionOptions & { input?: StandardSchemaV1; output?: StandardSchemaV1 } = {},
 ): JobDefinition {
   const { codec, input, output, retry, timeout, expires, limit, unique, keep, steps } = checkOptions(

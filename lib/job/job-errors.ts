@@ -23,8 +23,11 @@ export class WaitTimeoutError extends GearMonkeyError {
     readonly id: string,
     /** Milliseconds. */
     readonly timeout: number,
+    /** Why it did not begin, if that is known. */
+    reason?: string,
   ) {
-    super(`Job ${id} of "${fn}" didn't finish within ${timeout} ms. It goes on; read it with get().`);
+    const why = reason === undefined ? '' : `: ${reason}`;
+    super(`Job ${id} of "${fn}" didn't finish within ${timeout} ms${why}. It goes on; read it with get().`);
   }
 }
 

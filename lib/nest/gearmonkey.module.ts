@@ -29,6 +29,7 @@ import { BACKENDS, getGearMonkeyClientToken, getInstanceToken } from './tokens.j
 import { WorkerExplorer } from './worker.explorer.js';
 import { WorkerOrchestrator } from './worker.orchestrator.js';
 import { withdrawProvider } from './withdraw-provider.js';
+import { noteModule } from './without-module.js';
 
 const NEARER_THAN_ROOT = 0;
 
@@ -55,6 +56,7 @@ export class GearMonkeyCoreModule {
    * way round. This distance makes workers start after everything else, and stop first.
    */
   constructor(modules: ModulesContainer) {
+    noteModule();
     for (const module of modules.values()) {
       if (module.metatype === GearMonkeyCoreModule) module.distance = NEARER_THAN_ROOT;
     }

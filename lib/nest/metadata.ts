@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../job/errors.js';
 import { functionName, type FunctionRef } from '../job/job-definition.js';
 import { readConfigured, type Configured, type OptionsFactory } from './configured-options.js';
+import { warnWithoutModule } from './without-module.js';
 
 /** A decorator of methods that belong to a function. */
 export interface DecoratorKind {
@@ -71,18 +72,32 @@ function store(
   Reflect.defineMetadata(key, value, handler);
   const decorated = [...decoratedOf(target), { key, decorator, method }];
   Reflect.defineMetadata(DECORATED, decorated, target);
+  if (decorated.length > 1) return;
+  prototypes.add(new WeakRef(target));
+  warnWithoutModule(target);
 }
 
 /** What a prototype remembers: a function that replaces a method does not have its metadata. */
-interface Decorated {
+export interface Decorated {
   readonly key: string;
   readonly decorator: string;
   readonly method: string;
 }
 
 const DECORATED = 'gearmonkey:decorated';
+/** Of all classes of this process with decorated methods. */
+const prototypes = new Set<WeakRef<object>>();
 
-function decoratedOf(prototype: object): readonly Decorated[] {
+/** All classes of this process with decorated methods, by their prototypes. */
+export function decoratedPrototypes(): object[] {
+  return [...prototypes].flatMap((ref) => {
+    const prototype = ref.deref();
+    if (!prototype) prototypes.delete(ref);
+    return prototype ?? [];
+  });
+}
+
+export function decoratedOf(prototype: object): readonly Decorated[] {
   return (Reflect.getOwnMetadata(DECORATED, prototype) ?? []) as readonly Decorated[];
 }
 

@@ -3,6 +3,7 @@ import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { ConfigurationError } from '../job/errors.js';
 import type { FunctionRef } from '../job/job-definition.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
+import { notePlaced, overriddenWarnings, unplacedWarnings } from './decorated-classes.js';
 import { annotationOf, refuseReplaced } from './metadata.js';
 import { observerMetadata, type Observed, type ObserverAnnotation } from './observer.decorators.js';
 import { RECURRING_METADATA, type RecurringAnnotation } from './recurring.decorator.js';
@@ -75,6 +76,15 @@ export class WorkerExplorer {
         );
       return [{ ...binding, annotation, ref: worker.ref, instance: worker.instance }];
     });
+  }
+
+  /** Decorated methods that are not called: others override them, or no module has their class. */
+  unused(): string[] {
+    const wrappers = [...this.discovery.getProviders(), ...this.discovery.getControllers()];
+    const all = wrappers.map((wrapper) => ({ token: wrapper.token, prototype: prototypeOf(wrapper) }));
+    notePlaced(all);
+    const prototypes = new Set(all.flatMap(({ prototype }) => prototype ?? []));
+    return [...[...prototypes].flatMap(overriddenWarnings), ...unplacedWarnings()];
   }
 
   observers(): ObserverBinding[] {

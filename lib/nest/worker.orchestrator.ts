@@ -67,8 +67,11 @@ export class WorkerOrchestrator
     let workers = this.workers.get(instance);
     if (!workers) {
       const role = workerRole(name, instance.options.workers, process.env);
-      workers = new InstanceWorkers(instance, role, this.log);
+      const made = new InstanceWorkers(instance, role, this.log);
+      workers = made;
       this.workers.set(instance, workers);
+      const warn = (message: string) => this.log.warn(message);
+      instance.client?.reportHandlers({ functions: () => made.functions, warn });
       // An instance of a lazily loaded module comes after the start.
       if (this.closed) void workers.stop(0);
       else if (this.started) void workers.start();
@@ -97,6 +100,8 @@ export class WorkerOrchestrator
     if (failed) throw (failed as PromiseRejectedResult).reason;
     await this.recurring.declare(schedules);
     for (const workers of all) logStart(this.log, workers.instance, workers.started());
+    if (all.some(({ role }) => role.workers !== false))
+      for (const line of this.explorer.unused()) this.log.warn(line);
   }
 
   /** What this process doesn't run is known all the same: clients want its definition, and its options are not made. */

@@ -199,6 +199,10 @@ describe('gearmonkey', () => {
           { fn: other, workers: 0, ids: [] },
         ],
       ]);
+      const every = await ask('workers', '--json');
+      expect(every).toMatchObject({ code: 0, stderr: '' });
+      const [all] = valuesOf(every) as [{ fn: string; workers: number }[]];
+      expect(all.find((one) => one.fn === fn)).toMatchObject({ workers: 1 });
       await expect(ask('pause', fn)).resolves.toEqual({ code: 0, stdout: `${fn} is paused\n`, stderr: '' });
       await expect(rig.client.isPaused(fn)).resolves.toBe(true);
       await expect(ask('resume', fn, '--json')).resolves.toMatchObject({ code: 0 });

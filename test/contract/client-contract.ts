@@ -220,7 +220,17 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
       });
 
       it('gives up after the timeout', async () => {
-        await expect(client.call(rig.fn(), 'x', { timeout: 50 })).rejects.toThrow(WaitTimeoutError);
+        const fn = rig.fn();
+        await expect(client.call(fn, 'x', { timeout: 50 })).rejects.toThrow(
+          `Job 1 of "${fn}" didn't finish within 50 ms: it waits, and no worker of "${fn}" is registered`,
+        );
+      });
+
+      it('says nothing of workers after the timeout if there is one', async () => {
+        const [fn, held] = [rig.fn(), gate()];
+        await runWorker(rig.source(), fn, () => held.passed);
+        await expect(client.call(fn, 'x', { timeout: 50 })).rejects.toThrow('within 50 ms. It goes on');
+        held.open();
       });
     });
 

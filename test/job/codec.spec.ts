@@ -33,12 +33,32 @@ describe('write', () => {
     },
   });
 
+  const many = Array.from({ length: 1000 }, (_, id) => ({ id }));
+  /** As of a library whose queries are run when they are awaited. */
+  // oxlint-disable-next-line unicorn/no-thenable -- it is what is refused
+  const knex = Object.create({ ['then']: (done: (rows: number) => void) => done(1) }) as object;
+  const said = Object.assign(new Set(['a']), { toJSON: () => ['a'] });
+
   it.each([
     ['json', 'a circle', () => circular, 'circular'],
     ['json', 'a BigInt', () => 1n, 'BigInt'],
     ['json', 'a function', () => () => 1, 'a function has no JSON'],
     ['json', 'a symbol', () => Symbol('x'), 'a symbol has no JSON'],
     ['json', 'what throws', throwing, 'not today'],
+    ['json', 'a Promise', () => Promise.resolve(1), 'it is a Promise: await it first'],
+    ['json', 'a Promise below', () => ({ a: [{ b: knex }] }), 'a[0].b is a Promise: await it first'],
+    ['json', 'a Map', () => new Map([[1, 2]]), 'it is a Map: pass Object.fromEntries(map)'],
+    ['json', 'a Map behind many values', () => [...many, { of: new Map() }], '[1000].of is a Map'],
+    ['json', 'a Set below', () => ({ tags: new Set(['a']) }), 'tags is a Set: pass a list, [...set]'],
+    ['json', 'a weak collection', () => [new WeakMap()], '[0] is a weak collection'],
+    ['json', 'a function below', () => ({ to: 'ada', send: () => 1 }), 'send is a function'],
+    ['json', 'a function in a list', () => [1, () => 1], '[1] is a function'],
+    ['msgpack', 'a Promise', () => Promise.resolve(1), 'it is a Promise: await it first'],
+    ['msgpack', 'a Promise below', () => ({ a: [{ b: knex }] }), 'a[0].b is a Promise'],
+    ['msgpack', 'a Map behind many values', () => [...many, { of: new Map() }], '[1000].of is a Map'],
+    ['msgpack', 'a Set below', () => ({ tags: new Set(['a']) }), 'tags is a Set'],
+    ['msgpack', 'a function below', () => ({ send: () => 1 }), 'send is a function'],
+    ['msgpack', 'a Set that says how it is written', () => said, 'it has a Map, a Set'],
     ['text', 'a number', () => 7, 'expected a string, got number'],
     ['text', 'half a surrogate pair', () => 'a\ud800', 'half a surrogate pair'],
     ['text', 'undefined', () => undefined, 'expected a string, got undefined'],
@@ -57,6 +77,10 @@ describe('write', () => {
     ['json', { a: [1, 'ä', null] }, '{"a":[1,"ä",null]}'],
     ['json', 'word', '"word"'],
     ['json', undefined, 'null'],
+    ['json', { a: undefined, b: NaN, c: [undefined], d: Infinity }, '{"b":null,"c":[null],"d":null}'],
+    ['json', { a: {}, b: '{}', c: new (class Point {})() }, '{"a":{},"b":"{}","c":{}}'],
+    ['json', { at: new Date(0), set: said }, '{"at":"1970-01-01T00:00:00.000Z","set":["a"]}'],
+    ['json', { reason: new Error('its properties are kept') }, '{"reason":{}}'],
     ['text', '"{', '"{'],
   ] as [CodecName, unknown, string][])('by %s writes %p', (name, value, payload) => {
     expect(write(codecOf(name), 'fn', 'output', value)).toBe(payload);

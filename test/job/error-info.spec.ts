@@ -56,6 +56,11 @@ describe('toErrorInfo', () => {
     [7n, '7'],
     [Symbol('s'), 'Symbol(s)'],
     [{ a: 1 }, 'an object'],
+    [{ code: 5 }, 'an object with code 5'],
+    [
+      { status: 404, reason: 'no such cat', token: 'x', code: {} },
+      'an object with status 404, reason no such cat',
+    ],
     [[1], 'an array'],
     [() => 1, 'a function'],
   ])('accepts values that are no Error: %p', (thrown, message) => {

@@ -90,14 +90,18 @@ const CONNECTIONS: readonly (readonly [what: string, options: () => object, serv
   ['nothing', () => ({ connection: 'memory:' }), 'memory:'],
 ];
 
-@Injectable()
-class Handlers {
-  @Worker('mail', { concurrency: 5 })
-  mail() {}
-  @Worker('resize')
-  resize() {}
-  @Worker('report', { instance: 'reports' })
-  report() {}
+/** Made by the tests that use it: other apps would warn that they don't have it. */
+function handlers() {
+  @Injectable()
+  class Handlers {
+    @Worker('mail', { concurrency: 5 })
+    mail() {}
+    @Worker('resize')
+    resize() {}
+    @Worker('report', { instance: 'reports' })
+    report() {}
+  }
+  return Handlers;
 }
 
 describe('The line of the start', () => {
@@ -116,7 +120,7 @@ describe('The line of the start', () => {
       { connection: 'memory:', name: 'reports' },
       { connection: url, name: 'api' },
     ];
-    const said = await saidAtStart(instances, [Handlers]);
+    const said = await saidAtStart(instances, [handlers()]);
     expect(said.map(({ line }) => line)).toEqual([
       '"default" at memory: runs mail (5 at a time), resize (1 at a time)',
       '"reports" at memory: runs report (1 at a time)',

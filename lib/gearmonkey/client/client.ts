@@ -16,6 +16,7 @@ import { KnownFunctions } from './known-functions.js';
 import { NewJobs } from './new-jobs.js';
 import { checkRun, type CallOptions, type RunManyOptions, type RunOptions } from './run-options.js';
 import { showAs } from '../../job/show-as.js';
+import type { HandlersHere } from './unserved.js';
 
 export type { ClientOptions };
 
@@ -167,6 +168,11 @@ export class GearMonkeyClient extends JobClient {
   /** Applies a handler's limit, which goes before its definition's; undefined undoes it. @internal */
   limitBy(fn: string, limit: Limit | undefined): void {
     this.#functions.limitBy(fn, limit);
+  }
+
+  /** What it says when a call waits for a function without a worker. @internal */
+  reportHandlers(here: HandlersHere): void {
+    this.#feeds.unserved.report(here);
   }
 
   /** Makes a client on the same connections that accepts only functions of these definitions. */

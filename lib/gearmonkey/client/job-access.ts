@@ -30,7 +30,7 @@ import type { JobKey } from '../wire/protocol.js';
 import type { Updated } from '../wire/scripts.js';
 import { resultWaitOf, type ResultOptions } from './run-options.js';
 import { checkUpdate, type UpdateOptions } from './update-options.js';
-import { markIn, toFinished, toJob, type StoredJob } from '../wire/stored-job.js';
+import { isBegun, markIn, toFinished, toJob } from '../wire/stored-job.js';
 
 /** A worker that gives a job its key needs a round trip for it. One without the limit may also run a job that has no key. */
 const [FILING_LOOKS, FILING_MS] = [20, 10];
@@ -179,17 +179,12 @@ export class JobAccess implements JobReader {
       fn,
       feed: this.feeds.of(fn),
       timeout,
+      unserved: this.feeds.unserved,
       clock: this.store.clock,
       sightOf: (key) => this.sight(ref, key),
       replied: (id, output) => toFinished(fn, id, output, this.functions.codecOf(ref)),
     };
   }
-}
-
-/** As the script of `update` has it. */
-function isBegun(stored: StoredJob): boolean {
-  const text = (field: string) => Buffer.from(stored.get(field) ?? []).toString();
-  return text('status') !== 'idle' || Number(text('attempts')) > 0 || Number(text('snoozes')) > 0;
 }
 
 /** Ids come from INCR. Any other text could form another key, such as `send:1` of the function `mail`. */

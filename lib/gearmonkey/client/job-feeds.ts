@@ -1,6 +1,7 @@
 import { ConnectionError } from '../../job/server-errors.js';
 import { JobFeed } from './job-feed.js';
 import type { JobStore } from './job-store.js';
+import { UnservedFunctions } from './unserved.js';
 
 /** The feeds of all functions with subscribers, shared by a client and the clients made from it. */
 export class JobFeeds {
@@ -10,7 +11,12 @@ export class JobFeeds {
   private observed = true;
   private closed = false;
 
-  constructor(private readonly store: JobStore) {}
+  /** Notices calls for functions without a worker. */
+  readonly unserved: UnservedFunctions;
+
+  constructor(private readonly store: JobStore) {
+    this.unserved = new UnservedFunctions(store);
+  }
 
   /** The feed for a call that waits for a job. @throws ConnectionError after `close` */
   of(fn: string): JobFeed {
@@ -43,6 +49,7 @@ export class JobFeeds {
 
   close(): void {
     this.closed = true;
+    this.unserved.close();
     this.observed = false;
     for (const end of [...this.endings]) end();
     for (const feed of [...this.feeds.values()]) feed.close();

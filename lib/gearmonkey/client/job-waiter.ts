@@ -7,6 +7,7 @@ import type { JobFeed } from './job-feed.js';
 import type { JobSight } from './job-sight.js';
 import type { EnqueuedKey } from './job-store.js';
 import type { JobKey } from '../wire/protocol.js';
+import type { UnservedFunctions } from './unserved.js';
 
 /** What is needed to wait for a job of a function. */
 export interface Wait {
@@ -14,6 +15,7 @@ export interface Wait {
   readonly feed: JobFeed;
   /** Milliseconds. */
   readonly timeout: number;
+  readonly unserved: UnservedFunctions;
   /** @default the system's */
   readonly clock?: Clock | undefined;
   readonly sightOf: (job: JobKey) => JobSight;
@@ -69,17 +71,19 @@ export function untilFinal(job: JobKey, wait: Wait): Promise<Job> {
  * last longer than the deadlines. The feed is released in any case.
  */
 async function follow(
-  { fn, feed, timeout, clock, sightOf, replied }: Wait,
+  { fn, feed, timeout, unserved, clock, sightOf, replied }: Wait,
   start: () => Promise<Awaited>,
 ): Promise<Job> {
   let unfollow = (): void => undefined;
   let waits = true;
   let expiry: ExpiryTimer | undefined;
+  let answered = (): void => undefined;
   const opened = feed.open();
   opened.catch(() => undefined);
   try {
     const { job, mayBeFinal, output } = await start();
     if (output !== undefined) return replied(job.id, output);
+    answered = unserved.waits(fn, job);
     const sight = sightOf(job);
     // Most jobs don't expire, and need no timer.
     const endWhenExpired = (ms?: number) => (expiry ??= sight.expiryTimer()).start(ms);
@@ -117,8 +121,12 @@ async function follow(
       if (mayBeFinal) opened.then(check, reject);
     });
     return await withDeadline(final, timeout, () => new WaitTimeoutError(fn, job.id, timeout), clock);
+  } catch (error) {
+    if (!(error instanceof WaitTimeoutError)) throw error;
+    throw new WaitTimeoutError(fn, error.id, timeout, await unserved.reason(fn, error));
   } finally {
     waits = false;
+    answered();
     expiry?.stop();
     unfollow();
     feed.release();

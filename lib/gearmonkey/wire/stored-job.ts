@@ -113,6 +113,13 @@ export function attemptsOf(stored: StoredJob): number {
   return numberOf(stored, 'attempts') ?? 0;
 }
 
+/** Whether it has left its queue at least once, as the script of `update` has it. */
+export function isBegun(stored: StoredJob): boolean {
+  return (
+    textOf(stored, 'status') !== 'idle' || attemptsOf(stored) > 0 || (numberOf(stored, 'snoozes') ?? 0) > 0
+  );
+}
+
 /** A field as text. */
 export function textOf(stored: StoredJob, field: string): string | undefined {
   return text(stored.get(field));

@@ -4,10 +4,13 @@ import { acts, type Context } from '../perform.js';
 
 export function addWorkers(program: Command): void {
   const workers = program
-    .command('workers <fns...>')
-    .description('how many workers functions have: all that are counted, and those of this package');
+    .command('workers [fns...]')
+    .description(
+      'how many workers functions have, of all or of these: all that are counted, and those of this package',
+    );
   acts(workers, async (context, fns) => {
-    const found = await Promise.all(fns.map((fn = '') => workersOf(context, fn)));
+    const names = fns.length > 0 ? fns : await context.client.functions();
+    const found = await Promise.all(names.map((fn = '') => workersOf(context, fn)));
     const rows = found.map(({ fn, workers: all, ids }) => [fn, String(all), String(ids.length)]);
     context.out.table(found, ['function', 'workers', 'of this package'], rows);
   });
