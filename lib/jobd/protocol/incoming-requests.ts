@@ -20,7 +20,8 @@ export interface IncomingOptions {
 /** The peer's requests on one connection: whether they are allowed, and how they are answered. */
 export class IncomingRequests {
   private authorized: boolean;
-  private serving = 0;
+  /** Answers that are still to come. */
+  private readonly serving = new Set<Promise<unknown>>();
 
   constructor(
     private readonly connection: Peer,
@@ -35,7 +36,7 @@ export class IncomingRequests {
 
   /** Whether it waits for replies. */
   get isServing(): boolean {
-    return this.serving > 0;
+    return this.serving.size > 0;
   }
 
   /** A promise while the password is being checked: no request may be handled meanwhile. */
@@ -66,11 +67,11 @@ export class IncomingRequests {
     try {
       const answer = handler(toArguments(data), this.connection);
       if (!isPromise(answer)) return this.connection.write(replyFrame(no, answer));
-      this.serving++;
+      this.serving.add(answer);
       void (answer as Promise<unknown>)
         .then((value: unknown) => this.connection.write(replyFrame(no, value)))
         .catch(fail)
-        .finally(() => this.serving--);
+        .finally(() => this.serving.delete(answer));
     } catch (error) {
       fail(error);
     }

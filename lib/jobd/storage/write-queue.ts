@@ -6,7 +6,8 @@ const SLOW_MS = 250;
 /** Writes in batches, one at a time; a second one may run beside a blocked batch. */
 export class WriteQueue<T> {
   private readonly batches: Batcher<T, void>;
-  private heldUp = 0;
+  /** Slow batches that are under way. */
+  private readonly heldUp = new Set<readonly T[]>();
 
   /**
    * @param write never rejects
@@ -18,7 +19,7 @@ export class WriteQueue<T> {
     begin: (callback: () => void) => void,
   ) {
     this.batches = new Batcher({
-      maxUnderWay: () => (this.heldUp > 0 ? 2 : 1),
+      maxUnderWay: () => (this.heldUp.size > 0 ? 2 : 1),
       take: ({ length }) => Math.min(length, maxBatch),
       begin,
       send: (batch) => this.send(batch),
@@ -30,15 +31,16 @@ export class WriteQueue<T> {
   }
 
   private async send(batch: readonly T[]): Promise<undefined[]> {
-    let isSlow = false;
     const timer = setTimeout(() => {
-      isSlow = true;
-      this.heldUp += 1;
+      this.heldUp.add(batch);
       this.batches.flush();
     }, SLOW_MS);
-    await this.write(batch);
-    clearTimeout(timer);
-    if (isSlow) this.heldUp -= 1;
+    try {
+      await this.write(batch);
+    } finally {
+      clearTimeout(timer);
+      this.heldUp.delete(batch);
+    }
     return batch.map(() => undefined);
   }
 }

@@ -46,7 +46,8 @@ export interface TurnsOptions {
 /** Collects operations for Redis: those that arrive while a turn is under way go with the next, in one call. */
 export class Turns {
   private readonly pending: Pending[] = [];
-  private underWay = 0;
+  /** Turns without an answer so far, by what they took along. */
+  private readonly underWay = new Set<readonly Pending[]>();
   private scheduled = false;
   private wanted: Wanted = 'nothing';
   private said?: { readonly message: string; readonly at: number };
@@ -76,7 +77,7 @@ export class Turns {
 
   /** Resolves when no operation is pending or under way. */
   async settled(): Promise<void> {
-    while (this.underWay > 0 || this.pending.length > 0) await delay(1);
+    while (this.underWay.size > 0 || this.pending.length > 0) await delay(1);
   }
 
   /** Whether there is work for a turn. */
@@ -86,7 +87,7 @@ export class Turns {
 
   /** Waits until all readable sockets have been read. */
   private schedule(): void {
-    if (this.scheduled || !this.options.life.may('answer') || this.underWay >= MAX_AT_ONCE) return;
+    if (this.scheduled || !this.options.life.may('answer') || this.underWay.size >= MAX_AT_ONCE) return;
     this.scheduled = true;
     setImmediate(() => {
       this.scheduled = false;
@@ -98,7 +99,7 @@ export class Turns {
     const batch = this.nextBatch();
     const { wanted } = this;
     this.wanted = 'nothing';
-    this.underWay += 1;
+    this.underWay.add(batch);
     if (this.pending.length > 0) this.schedule();
     try {
       const reply = await this.send(batch, wanted === 'sweep');
@@ -108,7 +109,7 @@ export class Turns {
     } catch (error) {
       await this.fail(batch, error);
     } finally {
-      this.underWay -= 1;
+      this.underWay.delete(batch);
       if (this.isWanted) this.schedule();
     }
   }

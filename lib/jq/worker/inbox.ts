@@ -74,7 +74,7 @@ export class Inbox {
   }
 
   private async decide(job: WorkerJob, registration: Registration, onGone?: OnGone): Promise<Delivery> {
-    if (onGone && (this.isFull || registration.held >= registration.maxJobs)) return 'full';
+    if (onGone && (this.isFull || registration.held.size >= registration.maxJobs)) return 'full';
     const { workerId } = registration;
     const arrival = { claim: claimOf(job), registration, workerId, attempt: job.attempt };
     return this.takeNow(arrival) ? 'taken' : this.wait(arrival, onGone);
@@ -105,7 +105,7 @@ export class Inbox {
     if (!job || this.held.get(claim.id) !== job) return job;
     const wasFull = this.isFull;
     this.held.delete(claim.id);
-    job.registration.held -= 1;
+    job.registration.held.delete(job);
     if (wasFull) this.makeUse();
     return job;
   }
@@ -147,7 +147,7 @@ export class Inbox {
     this.replace(claim);
     this.held.set(claim.id, job);
     this.claimed.set(claim, job);
-    registration.held += 1;
+    registration.held.add(job);
     claims.push(claim);
     return true;
   }

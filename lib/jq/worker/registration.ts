@@ -32,8 +32,8 @@ export interface RegistrationOptions {
  * others. If the master has forgotten it, it registers again.
  */
 export class Registration {
-  /** How many of its jobs run here and are not reported yet. */
-  held = 0;
+  /** Its jobs that run here and are not reported yet. */
+  readonly held = new Set<object>();
   /** The header of its requests; absent while it registers. */
   workerId?: string;
   /** The URL of the last registration: pushes to another one belong to an earlier registration. */

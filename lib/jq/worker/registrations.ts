@@ -134,7 +134,7 @@ export class Registrations {
   private missing(fn: string, free: number): number {
     const mine = this.all.filter((registration) => registration.fn === fn);
     const known = mine.reduce((sum, { maxJobs }) => sum + maxJobs, 0);
-    const held = mine.reduce((sum, registration) => sum + registration.held, 0);
+    const held = mine.reduce((sum, registration) => sum + registration.held.size, 0);
     return Math.min(held + free, this.parts.settings.maxJobs) - known;
   }
 
