@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { act, ApiFailure, type ActReply, type ActRequest, type BulkView } from './api.js';
 import { many } from './format.js';
 
@@ -43,8 +44,19 @@ export async function perform({ request, title, done }: Asked): Promise<void> {
   }
 }
 
-/** To how many it would happen. */
-export async function countOf(request: ActRequest): Promise<string> {
+/** To how many it would happen; undefined if to none. */
+export async function countOf(request: ActRequest): Promise<string | undefined> {
   const { count: found = 0, atLeast, atMost } = await act({ ...request, dry: true });
+  if (found === 0 && !atLeast) return undefined;
   return `${atLeast ? 'at least ' : atMost ? 'at most ' : ''}${many(found, 'job')}`;
+}
+
+/** Calls `reload` when a run over many jobs of a function has ended. */
+export function useAfterBulks(i: string, fn: string, reload: () => void): void {
+  const ended = [...bulks.value.values()].filter(
+    (one) => one?.i === i && one.fn === fn && one.state !== 'running',
+  );
+  useEffect(() => {
+    if (ended.length > 0) reload();
+  }, [ended.length]);
 }

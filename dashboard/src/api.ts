@@ -20,9 +20,12 @@ export const signedOut = signal<string | undefined>(undefined);
 
 export type Query = Readonly<Record<string, string | undefined>>;
 
+/** Where the page is; the files of its workers are one folder below. */
+const BASE = typeof document === 'object' ? document.baseURI : new URL('../', location.href).href;
+
 /** Relative to the page, so that it works under any prefix. */
 export function apiUrl(path: string, query: Query = {}): string {
-  const url = new URL(`api/${path}`, document.baseURI);
+  const url = new URL(`api/${path}`, BASE);
   for (const [name, value] of Object.entries(query))
     if (value !== undefined) url.searchParams.set(name, value);
   return url.href;

@@ -1,6 +1,13 @@
 const whole = new Intl.NumberFormat('en');
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
-const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+/** In the way of the browser's user, with the name of the zone. */
+const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+const time = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const minute = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+
+/** Of the browser, such as `Europe/Berlin`. */
+export const ZONE = dateAndTime.resolvedOptions().timeZone;
 
 /** 12345 as `12,345`. */
 export function count(number: number): string {
@@ -40,6 +47,19 @@ export function relative(time: number, now: number): string {
 
 export function exact(time: number): string {
   return dateAndTime.format(time);
+}
+
+/** Of today, to the second. */
+export function clockTime(at: number): string {
+  return time.format(at);
+}
+
+/** For the axis of a chart: the minute, and where a day begins the day. */
+export function axisTimes(times: readonly number[]): string[] {
+  const dayOf = (at: number | undefined) => (at === undefined ? undefined : day.format(at));
+  return times.map((at, index) =>
+    dayOf(at) === dayOf(times[index - 1]) ? minute.format(at) : `${minute.format(at)}\n${day.format(at)}`,
+  );
 }
 
 export function bytes(number: number): string {

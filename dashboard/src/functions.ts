@@ -1,13 +1,20 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { get, type FunctionView, type LiveEvents } from './api.js';
-import { useLive } from './live.js';
+import { useLive } from './live/live.js';
 
 /** What is known of functions, by instance and name: as the last events had it. */
 export const functions = signal<ReadonlyMap<string, ReadonlyMap<string, FunctionView>>>(new Map());
 /** When an instance last sent something; undefined before the first. */
 export const heard = signal<ReadonlyMap<string, number>>(new Map());
-export const troubles = signal<ReadonlyMap<string, string>>(new Map());
+/** Why an instance can't be read now, and when it was read last. */
+export interface Trouble {
+  readonly code: string;
+  readonly message: string;
+  readonly since: number | undefined;
+}
+
+export const troubles = signal<ReadonlyMap<string, Trouble>>(new Map());
 
 /**
  * Watches functions of an instance: all, or these. They are read at once, for a stream takes seconds to tell of hundreds; what it has
@@ -48,14 +55,21 @@ export function noteOverview({ i, at, functions: changed, gone }: LiveEvents['ov
   for (const fn of gone) known.delete(fn);
   functions.value = new Map(functions.value).set(i, known);
   heard.value = new Map(heard.value).set(i, new Date(at).getTime());
+  noteRead(i);
+}
+
+/** The instance answers, again. */
+export function noteRead(i: string): void {
   if (!troubles.value.has(i)) return;
   const left = new Map(troubles.value);
   left.delete(i);
   troubles.value = left;
 }
 
-export function noteTrouble({ i, error }: LiveEvents['trouble']): void {
-  troubles.value = new Map(troubles.value).set(i, error.message);
+export function noteTrouble({ i, error, since }: LiveEvents['trouble']): void {
+  const known = troubles.value.get(i)?.since ?? heard.value.get(i);
+  const read = since === undefined ? known : new Date(since).getTime();
+  troubles.value = new Map(troubles.value).set(i, { ...error, since: read });
 }
 
 export function waitingOf({ waiting }: Pick<FunctionView, 'waiting'>): number {

@@ -5,6 +5,8 @@ export interface Loaded<T> {
   /** The last answer, also while it is read again. */
   readonly data: T | undefined;
   readonly error: ApiFailure | undefined;
+  /** When `data` was read. */
+  readonly at: number | undefined;
   readonly reload: () => void;
 }
 
@@ -14,13 +16,13 @@ export function useLoad<T>(
   read: (signal: AbortSignal) => Promise<T>,
   every?: number,
 ): Loaded<T> {
-  const [state, setState] = useState<{ key: string; data?: T; error?: ApiFailure }>({ key });
+  const [state, setState] = useState<{ key: string; data?: T; at?: number; error?: ApiFailure }>({ key });
   const [turn, setTurn] = useState(0);
   const reload = useCallback(() => setTurn((last) => last + 1), []);
   useEffect(() => {
     const controller = new AbortController();
     read(controller.signal).then(
-      (data) => !controller.signal.aborted && setState({ key, data }),
+      (data) => !controller.signal.aborted && setState({ key, data, at: Date.now() }),
       (error: unknown) => {
         if (controller.signal.aborted) return;
         const failure = error instanceof ApiFailure ? error : new ApiFailure(0, 'ERROR', String(error));
@@ -34,6 +36,6 @@ export function useLoad<T>(
     const timer = setInterval(() => document.visibilityState === 'visible' && reload(), every);
     return () => clearInterval(timer);
   }, [every]);
-  const { data, error } = state.key === key ? state : { data: undefined, error: undefined };
-  return { data, error, reload };
+  const { data, error, at } = state.key === key ? state : {};
+  return { data, error, at, reload };
 }

@@ -4,11 +4,11 @@ import { useEffect } from 'preact/hooks';
 import { signedOut, type Ability } from './api.js';
 import { HelpDialog } from './ui/help-dialog.js';
 import { helpIsOpen, listenForKeys } from './keys.js';
-import { liveness, refusal } from './live.js';
 import { go, href, route, type View } from './route.js';
 import { can, instanceName, openSession, session, sessionError } from './session.js';
 import { theme, THEMES } from './theme.js';
 import { keepTitle } from './title.js';
+import { LiveBadge, StreamNotice } from './ui/currency.js';
 import { AskDialog } from './ui/ask-dialog.js';
 import { Notice } from './ui/notice.js';
 import { Reports } from './ui/report.js';
@@ -57,7 +57,7 @@ function Page() {
       </a>
       <Header />
       <main id="main" tabIndex={-1}>
-        {refusal.value !== undefined && <Notice isError>{refusal.value}</Notice>}
+        <StreamNotice />
         {VIEWS[view]()}
       </main>
       <Reports />
@@ -116,11 +116,7 @@ function Header() {
       </nav>
       <span class="aside">
         {readOnly && <span class="badge">read-only</span>}
-        {liveness.value !== 'idle' && (
-          <span class={`live is-${liveness.value}`} title="Whether what is shown moves by itself">
-            {liveness.value}
-          </span>
-        )}
+        <LiveBadge />
         {user !== undefined && user !== '' && <span class="dim user">{user}</span>}
         <select
           aria-label="Theme"

@@ -225,8 +225,8 @@ export interface LiveEvents {
   /** A job that has changed; null if there is none (any more). */
   job: { i: string; fn: string; id: string; job: JobView | null };
   bulk: BulkView;
-  /** Something can't be read now, such as during an outage; it is tried again. */
-  trouble: { i: string; error: ApiError };
+  /** Something can't be read now, such as during an outage; it is tried again. `since`: when it was last read, if it was. */
+  trouble: { i: string; error: ApiError; since?: Time };
   /** The server ends, or the user may no longer watch: reconnect later. */
   bye: { why: string };
 }

@@ -17,6 +17,8 @@ export interface Round {
   /** By `jobKey`; undefined if there is no such job. */
   readonly jobs: Map<string, StoredJob | undefined>;
   readonly troubles: Map<string, ApiError>;
+  /** The instances that were asked and have answered. */
+  readonly read: Set<string>;
 }
 
 /** Most questions to a server in a second, of all streams together. */
@@ -31,7 +33,10 @@ export function jobKey({ i, fn }: Pick<ViewedFunction, 'i' | 'fn'>, id: string):
 
 /** Reads once what any of the streams watches, at most 50 questions a second. */
 export async function readRound(streams: readonly LiveStream[], signal: AbortSignal): Promise<Round> {
-  const round: Round = { overviews: new Map(), names: new Map(), jobs: new Map(), troubles: new Map() };
+  const round: Round = {
+    ...{ overviews: new Map(), names: new Map(), jobs: new Map() },
+    ...{ troubles: new Map(), read: new Set() },
+  };
   for (const [viewed, wanted] of watchedFunctions(streams))
     await attempt(round, viewed.i, () => readOverviews(round, viewed, wanted, signal));
   for (const [key, { viewed, id }] of watchedJobs(streams))
@@ -45,12 +50,13 @@ export async function readRound(streams: readonly LiveStream[], signal: AbortSig
 async function readOverviews(
   round: Round,
   counted: Counted,
-  wanted: ReadonlySet<string> | 'all',
+  { isAll, fns }: Wanted,
   signal: AbortSignal,
 ): Promise<void> {
   const { i } = counted;
-  const names = wanted === 'all' ? await counted.functions() : [...wanted];
-  if (wanted === 'all') round.names.set(i, names);
+  const all = isAll ? await counted.functions() : [];
+  if (isAll) round.names.set(i, all);
+  const names = [...new Set([...all, ...fns])];
   const found = new Map<string, QueueOverview>();
   round.overviews.set(i, found);
   for (const some of counted.isWhole ? [names] : chunksOf(names, BATCH)) {
@@ -62,20 +68,28 @@ async function readOverviews(
 async function attempt(round: Round, i: string, read: () => Promise<void>): Promise<void> {
   try {
     await read();
+    if (!round.troubles.has(i)) round.read.add(i);
   } catch (error) {
+    round.read.delete(i);
     round.troubles.set(i, answerTo(error)[1]);
   }
 }
 
-function watchedFunctions(streams: readonly LiveStream[]): Map<Counted, ReadonlySet<string> | 'all'> {
-  const found = new Map<string, { viewed: Counted; fns: Set<string> | 'all' }>();
+/** Functions of an instance: all that there are, and others by their names. */
+interface Wanted {
+  isAll: boolean;
+  readonly fns: Set<string>;
+}
+
+function watchedFunctions(streams: readonly LiveStream[]): Map<Counted, Wanted> {
+  const found = new Map<string, { viewed: Counted; wanted: Wanted }>();
   for (const { viewed, fns } of streams.flatMap(({ watched }) => watched.overviews)) {
-    const known = found.get(viewed.i) ?? { viewed, fns: new Set<string>() };
-    if (fns === undefined) known.fns = 'all';
-    else if (known.fns !== 'all') for (const fn of fns) known.fns.add(fn);
+    const known = found.get(viewed.i) ?? { viewed, wanted: { isAll: false, fns: new Set<string>() } };
+    if (fns === undefined) known.wanted.isAll = true;
+    else for (const fn of fns) known.wanted.fns.add(fn);
     found.set(viewed.i, known);
   }
-  return new Map([...found.values()].map(({ viewed, fns }) => [viewed, fns]));
+  return new Map([...found.values()].map(({ viewed, wanted }) => [viewed, wanted]));
 }
 
 function watchedJobs(streams: readonly LiveStream[]) {

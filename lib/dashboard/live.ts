@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiError } from './api.js';
 import { BulkRuns } from './bulk-runs.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
@@ -26,6 +27,8 @@ export class LiveUpdates implements OnModuleDestroy {
   private loop: AbortController | undefined;
   private isClosed = false;
   private beatAt = 0;
+  /** When an instance was last read without trouble. */
+  private readonly readAt = new Map<string, Date>();
 
   constructor(
     @Inject(DashboardAccess) private readonly access: DashboardAccess,
@@ -75,6 +78,7 @@ export class LiveUpdates implements OnModuleDestroy {
       const streams = [...this.streams];
       const round = await readRound(streams, signal);
       if (signal.aborted) return;
+      for (const i of round.read) this.readAt.set(i, new Date());
       for (const stream of streams) this.send(stream, round);
       this.beat();
       const isFast = streams.some(({ watched }) => watched.jobs.length > 0 || watched.bulks.length > 0);
@@ -105,17 +109,25 @@ export class LiveUpdates implements OnModuleDestroy {
       )
         stream.send('bulk', view);
     }
-    for (const [i, error] of round.troubles)
-      if (stream.isNew(`trouble ${i}`, String(Date.now() >> 13))) stream.send('trouble', { i, error });
+    for (const [i, error] of round.troubles) this.sendTrouble(stream, i, error);
+  }
+
+  private sendTrouble(stream: LiveStream, i: string, error: ApiError): void {
+    // What comes next is told even if nothing has changed: it is the end of the trouble.
+    for (const name of stream.sentOf('first ')) if (name.endsWith(` ${i}`)) stream.forget(`first ${name}`);
+    for (const { viewed, id } of stream.watched.jobs)
+      if (viewed.i === i) stream.forget(`job ${jobKey(viewed, id)}`);
+    if (stream.isNew(`trouble ${i}`, String(Date.now() >> 13)))
+      stream.send('trouble', { i, error, since: this.readAt.get(i) });
   }
 
   private sendOverviews(stream: LiveStream, round: Round): void {
-    for (const { viewed, fns } of stream.watched.overviews) {
+    for (const [index, { viewed, fns }] of stream.watched.overviews.entries()) {
       const { i } = viewed;
       const found = round.overviews.get(i);
       if (!found || round.troubles.has(i)) continue;
       const names = fns ?? (round.names.get(i) ?? []).filter((fn) => this.access.mayView(stream.user, fn, i));
-      const prefix = `overview ${i} `;
+      const prefix = `overview ${index} ${i} `;
       const functions = names.flatMap((fn) => {
         const overview = found.get(fn);
         if (!overview || !stream.isNew(prefix + fn, JSON.stringify(overview))) return [];
@@ -124,7 +136,7 @@ export class LiveUpdates implements OnModuleDestroy {
       const known = new Set(names);
       const gone = stream.sentOf(prefix).filter((fn) => !known.has(fn));
       for (const fn of gone) stream.forget(prefix + fn);
-      if (functions.length > 0 || gone.length > 0 || stream.isNew(`first ${i}`, ''))
+      if (functions.length > 0 || gone.length > 0 || stream.isNew(`first ${index} ${i}`, ''))
         stream.send('overview', { i, at: new Date(), functions, gone });
     }
   }

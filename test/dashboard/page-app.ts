@@ -13,13 +13,18 @@ export const report = defineJob<{ tenant: string }>('report', {
 /** Lets go of what is held. */
 export class Gates {
   readonly #open = new Map<string, () => void>();
+  readonly #early = new Set<string>();
 
   hold(name: string): Promise<void> {
+    if (this.#early.delete(name)) return Promise.resolve();
     return new Promise((resolve) => this.#open.set(name, resolve));
   }
 
+  /** What is not held yet will not be. */
   letGo(name: string): void {
-    this.#open.get(name)?.();
+    const open = this.#open.get(name);
+    if (open) open();
+    else this.#early.add(name);
   }
 }
 

@@ -5,7 +5,7 @@ import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { useServedApps } from './dashboard-app.js';
 import { useBrowser } from './browser.js';
-import { mail, pageApp } from './page-app.js';
+import { mail, pageApp, resize } from './page-app.js';
 
 const TEST_MS = 240_000;
 const FUNCTIONS = 217;
@@ -94,6 +94,120 @@ describe('the views of the page', () => {
         await page.goto(`${base}/#/${view}`);
         await eventually(async () => expect(await page.title()).toBe(title));
       }
+    },
+    TEST_MS,
+  );
+
+  it(
+    'offer only what there is something to do for',
+    async () => {
+      const { base, client, gates } = await serve();
+      const tagged = await client.run(mail, { to: 'x' }, { tags: ['order:7'] });
+      await tagged.result();
+      const { page } = await browser.open(`${base}/#/jobs?fn=mail&state=failed`);
+      await page.getByText('No job is failed').waitFor();
+      const offered = async () =>
+        (await page.locator('main').getByRole('button').allTextContents()).filter((name) =>
+          /retry|cancel|discard|edit/i.test(name),
+        );
+      expect(await offered()).toEqual([]);
+      await page.goto(`${base}/#/jobs?fn=mail&tag=order:7`);
+      await page.getByText('1 of 1 job').waitFor();
+      expect(await offered()).toEqual([]);
+
+      // What has ended while the dialog was on its way can't be confirmed.
+      const held = await client.run(resize, { path: 'a.jpg', outcome: 'hold' });
+      await eventually(async () => expect((await held.get()).status).toBe('busy'));
+      await page.goto(`${base}/#/jobs?fn=resize&state=running`);
+      const cancel = page.getByRole('button', { name: 'Cancel all running' });
+      await cancel.waitFor();
+      gates.letGo('a.jpg');
+      await held.result();
+      await cancel.click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('There are none any more.').waitFor();
+      expect(await dialog.getByRole('button', { name: 'Cancel them' }).isDisabled()).toBe(true);
+      await dialog.getByRole('button', { name: 'Close' }).click();
+
+      // A job that is deleted while it is looked at is still shown, without actions.
+      const gone = await client.run(mail, { to: 'y' }, { delay: '1h' });
+      await page.goto(`${base}/#/job?fn=mail&id=${gone.id}`);
+      await page.getByRole('button', { name: 'Cancel', exact: true }).waitFor();
+      await client.cancel(mail, gone.id);
+      await page.getByRole('button', { name: 'Retry' }).waitFor();
+      await client.discard(mail, gone.id);
+      await page.getByText('no longer kept').waitFor();
+      expect(await offered()).toEqual([]);
+    },
+    TEST_MS,
+  );
+
+  it(
+    'show no failed jobs any more when they have been retried',
+    async () => {
+      const { base, client } = await serve();
+      const job = await client.run(mail, { to: 'x', fails: true }, { retry: { attempts: 1 } });
+      await job.result().catch((error: unknown) => error);
+      await client.pause(mail);
+      for (const view of ['failures?fn=mail', 'failures', 'jobs?fn=mail&state=failed']) {
+        const { page } = await browser.open(`${base}/`);
+        // What it shows later it has not read because ten seconds have passed.
+        await page.context().addInitScript(`{
+          const { setInterval } = globalThis;
+          globalThis.setInterval = (run, ms) => (ms === 10_000 ? 0 : setInterval(run, ms));
+        }`);
+        await page.reload();
+        await page.goto(`${base}/#/${view}`);
+        await page.getByRole('button', { name: /^Retry/ }).click();
+        await page.getByRole('dialog').getByRole('button', { name: 'Retry them' }).click();
+        await page.getByText(/No job (?:of mail )?(?:has|is) failed/).waitFor();
+        await client.resume(mail);
+        await eventually(async () => expect((await client.list(mail, { state: 'failed' })).total).toBe(1));
+        await client.pause(mail);
+      }
+    },
+    TEST_MS,
+  );
+
+  it(
+    'call things by their names',
+    async () => {
+      const { base, client } = await serve();
+      const name = 'analytics.archive-of.customers';
+      await client.run(name, null);
+      const waiting = await client.run(resize, { path: 'a.jpg', outcome: 'wait' });
+      await eventually(async () => expect((await waiting.get()).waitsFor).toBeDefined());
+      const viewport = { width: 390, height: 844 };
+      const { page, misdeeds } = await browser.open(`${base}/`, {
+        viewport,
+        locale: 'de-DE',
+        timezoneId: 'Asia/Tokyo',
+      });
+      // A line ends between the parts of a name only.
+      const link = page.getByRole('link', { name });
+      await link.waitFor();
+      const lines = await link.evaluate((one: { childNodes: Iterable<unknown> }) =>
+        [...one.childNodes].map((node) => {
+          const { document } = globalThis as unknown as {
+            document: {
+              createRange(): { selectNode(node: unknown): void; getClientRects(): { length: number } };
+            };
+          };
+          const range = document.createRange();
+          range.selectNode(node);
+          return range.getClientRects().length;
+        }),
+      );
+      expect(lines.length).toBeGreaterThan(3);
+      expect(Math.max(...lines)).toBe(1);
+      await page.getByText('Times are of Asia/Tokyo').waitFor();
+
+      await page.goto(`${base}/#/job?fn=resize&id=${waiting.id}`);
+      await page.locator('h1 + .badge').getByText('waits for a signal').waitFor();
+      // In the way of the browser's user, with the zone.
+      const times = await page.locator('dl.facts time').allTextContents();
+      expect(times[0]).toMatch(/^\d\d\.\d\d\.\d{4}, \d\d:\d\d:\d\d (?:MEZ|GMT|UTC)/);
+      expect(misdeeds).toEqual({ errors: [], foreign: [] });
     },
     TEST_MS,
   );

@@ -92,13 +92,21 @@ describe('the page', () => {
   it(
     'shows it as well when the app answers with its own login page, or the stream is refused',
     async () => {
-      const { page } = await open('');
+      // The stream is asked for by a worker, whose requests no page can answer.
+      let isRefused = false;
+      const { base } = await apps.serve('express', pageApp(redis.url).module, (own) => {
+        own.use(({ path = '' }: { path?: string }, response: ServerResponse, next: () => void) => {
+          if (isRefused && path.endsWith('/api/live')) response.writeHead(401).end('<h1>Login</h1>');
+          else next();
+        });
+      });
+      const { page } = await browser.open(`${base}/`);
       await page.locator('.live.is-live').waitFor();
       const login = { status: 200, contentType: 'text/html', body: '<h1>Login</h1>' };
       await page.route('**/api/jobs?*', (route) => route.fulfill(login));
       await page.evaluate(`location.hash = '#/jobs?fn=resize'`);
       await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
-      await page.route('**/api/live?*', (route) => route.fulfill({ ...login, status: 401 }));
+      isRefused = true;
       await page.evaluate(`location.hash = '#/'`);
       await page.getByRole('link', { name: 'Sign in' }).click();
       await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
@@ -267,7 +275,7 @@ describe('the page', () => {
         await Promise.all([...failed, other].map((job) => job.result().catch((error: unknown) => error)));
         await page.goto(`${base}/#/jobs?fn=resize&tag=order:7`);
         await page.getByText('3 of 3 jobs').waitFor();
-        await page.getByPlaceholder('Only with this text').fill('PICTURE: 2');
+        await page.getByPlaceholder('Filter').fill('PICTURE: 2');
         await page.getByText('1 job of those read').waitFor();
         await expect(page.locator('tbody tr th').allTextContents()).resolves.toEqual([failed[1]?.id]);
         await button(page, 'Retry all failed').click();

@@ -12,15 +12,16 @@ function Question({ question }: { question: Asked }) {
   const { request, title, says, verb, isDangerous } = question;
   const dialog = useRef<HTMLDialogElement>(null);
   const isBulk = request.which !== undefined;
-  const [found, setFound] = useState<string | undefined>();
+  const [found, setFound] = useState<{ readonly jobs: string | undefined } | undefined>();
   const [failure, setFailure] = useState<string | undefined>();
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();
     if (isBulk)
-      countOf(request).then(setFound, (error: unknown) =>
-        setFailure(error instanceof ApiFailure ? error.message : String(error)),
+      countOf(request).then(
+        (jobs) => setFound({ jobs }),
+        (error: unknown) => setFailure(error instanceof ApiFailure ? error.message : String(error)),
       );
     return () => opener instanceof HTMLElement && opener.focus();
   }, []);
@@ -35,17 +36,23 @@ function Question({ question }: { question: Asked }) {
       <h2 id="ask-title">{title}</h2>
       <p>{says}</p>
       {isBulk && !failure && (
-        <p aria-live="polite">{found === undefined ? 'Counting…' : `This concerns ${found}.`}</p>
+        <p aria-live="polite">
+          {found === undefined
+            ? 'Counting…'
+            : found.jobs === undefined
+              ? 'There are none any more.'
+              : `This concerns ${found.jobs}.`}
+        </p>
       )}
       {failure && <p class="notice is-error">{failure}</p>}
       <div class="buttons">
         <button type="button" onClick={close}>
-          Leave it
+          {verb.startsWith('Cancel') ? 'Close' : 'Cancel'}
         </button>
         <button
           type="button"
           class={isDangerous ? 'danger primary' : 'primary'}
-          disabled={isBusy || failure !== undefined || (isBulk && found === undefined)}
+          disabled={isBusy || failure !== undefined || (isBulk && found?.jobs === undefined)}
           onClick={() => void confirm()}
           autofocus
         >

@@ -1,11 +1,13 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
+import { axisTimes } from '../format.js';
 
 export interface Line {
   readonly label: string;
   /** The name of a colour of the style sheet, such as `success`. */
   readonly colour: string;
-  readonly values: readonly number[];
+  /** Null where there is nothing to tell: the line goes on behind it. */
+  readonly values: readonly (number | null)[];
 }
 
 interface Props {
@@ -17,12 +19,18 @@ interface Props {
 }
 
 const HEIGHT = 150;
+/** Steps of a scale. */
+const WHOLE = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].flatMap((power) =>
+  [1, 2, 5].map((n) => n * 10 ** power),
+);
 
 /** Lines over time. The library comes when the first chart is seen. */
 export function Chart({ title, times, lines, show }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const totals = lines
-    .map(({ label, values }) => `${label}: at most ${show(Math.max(0, ...values))}`)
+    .map(
+      ({ label, values }) => `${label}: at most ${show(Math.max(0, ...values.map((value) => value ?? 0)))}`,
+    )
     .join('; ');
   const text = JSON.stringify([times, lines]);
   useEffect(() => {
@@ -78,11 +86,15 @@ async function draw(
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false } },
       scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
-      axes: [axis, { ...axis, size: 56, values: (_, ticks) => ticks.map(show) }],
+      axes: [
+        { ...axis, values: (_, seconds) => axisTimes(seconds.map((at) => at * 1000)) },
+        { ...axis, size: 56, incrs: WHOLE, values: (_, ticks) => ticks.map(show) },
+      ],
       series: [
         {},
         ...lines.map(({ label, colour: name }) => ({
           ...{ label, stroke: colour(name), width: 2, points: { show: false } },
+          spanGaps: true,
           fill: `${colour(name)}22`,
         })),
       ],

@@ -11,7 +11,9 @@ export function ErrorText({ error: { name, message, code, stack, cause } }: { er
       {stack !== undefined && <pre tabIndex={0}>{stack}</pre>}
       {cause && (
         <details>
-          <summary>Caused by</summary>
+          <summary>
+            Caused by {cause.name}: {cause.message}
+          </summary>
           <ErrorText error={cause} />
         </details>
       )}

@@ -1,4 +1,6 @@
 import type { ComponentChildren } from 'preact';
+import { now } from '../clock.js';
+import { span } from '../format.js';
 import type { Loaded } from '../load.js';
 
 export function Notice({ children, isError = false }: { children: ComponentChildren; isError?: boolean }) {
@@ -11,12 +13,12 @@ export function Notice({ children, isError = false }: { children: ComponentChild
 
 /** What was read, or why not. An error does not hide what was read before. */
 export function Read<T>({ from, children }: { from: Loaded<T>; children: (data: T) => ComponentChildren }) {
-  const { data, error, reload } = from;
+  const { data, error, at, reload } = from;
   return (
     <>
       {error && (
         <Notice isError>
-          {error.message}{' '}
+          {error.message} {at !== undefined && `What is shown is ${span(Math.max(0, now.value - at))} old. `}
           <button type="button" class="link" onClick={reload}>
             Try again
           </button>

@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { bulks, report } from '../actions.js';
 import { post, type BulkView } from '../api.js';
 import { count, many } from '../format.js';
-import { useLive } from '../live.js';
+import { useLive } from '../live/live.js';
 
 const SHOWN_MS = 8000;
 

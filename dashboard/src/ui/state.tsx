@@ -1,6 +1,13 @@
 import type { State } from '../api.js';
 
+interface Props {
+  readonly state: State | 'paused';
+  /** The signals that a job waits for. */
+  readonly waitsFor?: readonly string[] | undefined;
+}
+
 /** By colour and by word. */
-export function StateBadge({ state }: { state: State | 'paused' }) {
-  return <span class={`badge is-${state}`}>{state}</span>;
+export function StateBadge({ state, waitsFor }: Props) {
+  const isWaiting = waitsFor !== undefined && state === 'scheduled';
+  return <span class={`badge is-${state}`}>{isWaiting ? 'waits for a signal' : state}</span>;
 }

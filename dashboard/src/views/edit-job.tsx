@@ -64,7 +64,7 @@ export function EditJob({ job: { fn, id, input: stored }, done }: { job: JobView
           Change
         </button>
         <button type="button" onClick={done}>
-          Leave it
+          Close
         </button>
       </div>
     </form>

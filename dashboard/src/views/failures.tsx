@@ -1,9 +1,11 @@
+import { useAfterBulks } from '../actions.js';
 import { get, type FailureView, type FunctionView, type Rights } from '../api.js';
 import { count, many } from '../format.js';
 import { useLoad } from '../load.js';
 import { href, route } from '../route.js';
 import { instanceName } from '../session.js';
 import { ActButton } from '../ui/act-button.js';
+import { Name } from '../ui/name.js';
 import { Notice, Read } from '../ui/notice.js';
 import { When } from '../ui/time.js';
 
@@ -20,7 +22,7 @@ export function Failures() {
     <>
       <h1>Failed jobs</h1>
       {fn !== undefined ? (
-        <Groups fn={fn} />
+        <Groups fn={fn} reload={overview.reload} />
       ) : (
         <Read from={overview}>
           {(all) => {
@@ -31,7 +33,7 @@ export function Failures() {
             return (
               <>
                 {failing.slice(0, MOST).map((one) => (
-                  <Groups key={one.fn} fn={one.fn} failed={one.failed} />
+                  <Groups key={one.fn} fn={one.fn} failed={one.failed} reload={overview.reload} />
                 ))}
                 {failing.length > MOST && <p class="dim">{many(failing.length - MOST, 'function')} more.</p>}
               </>
@@ -43,18 +45,29 @@ export function Failures() {
   );
 }
 
-function Groups({ fn, failed }: { fn: string; failed?: number }) {
+interface Of {
+  readonly fn: string;
+  readonly failed?: number;
+  /** Reads the numbers of all functions again. */
+  readonly reload: () => void;
+}
+
+function Groups({ fn, failed, reload }: Of) {
   const i = instanceName.value;
   const key = JSON.stringify([i, fn]);
   const groups = useLoad(key, (signal) => get<FailureView[]>('failures', { i, fn }, signal), AGAIN_MS);
   const rights = useLoad(key, (signal) => get<Rights>('rights', { i, fn }, signal));
+  useAfterBulks(i, fn, () => {
+    groups.reload();
+    reload();
+  });
   const actions = rights.data?.actions ?? [];
   return (
     <section>
       <div class="heading">
         <h2>
           <a class="name" href={href('fn', { i, fn })}>
-            {fn}
+            <Name of={fn} />
           </a>{' '}
           {failed !== undefined && <span class="dim">{count(failed)}</span>}
         </h2>

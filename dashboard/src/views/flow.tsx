@@ -94,7 +94,7 @@ function Summary({ read: { done, failed, total, jobs, hidden, next }, more, relo
         </button>
       )}
       <button type="button" class="link" onClick={reload}>
-        Read again
+        Refresh
       </button>
     </p>
   );

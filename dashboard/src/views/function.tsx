@@ -7,6 +7,7 @@ import { useLoad } from '../load.js';
 import { href, route } from '../route.js';
 import { can, instanceName } from '../session.js';
 import { ActButton } from '../ui/act-button.js';
+import { Name } from '../ui/name.js';
 import { Notice } from '../ui/notice.js';
 import { Age } from '../ui/time.js';
 import { States } from './overview.js';
@@ -23,7 +24,9 @@ export function FunctionPage() {
   return (
     <>
       <div class="heading">
-        <h1 class="name">{fn}</h1>
+        <h1 class="name">
+          <Name of={fn} />
+        </h1>
         {one && <States one={one} />}
         <span class="buttons">
           {one && !one.paused && actions.includes('pause') && (

@@ -3,9 +3,11 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { get, type JobView } from '../api.js';
 import { count, many, span } from '../format.js';
-import { refusal, useLive } from '../live.js';
+import { noteRead, noteTrouble, troubles } from '../functions.js';
+import { refusal, useLive } from '../live/live.js';
 import { href, route } from '../route.js';
 import { instanceName } from '../session.js';
+import { Name } from '../ui/name.js';
 import { Notice } from '../ui/notice.js';
 import { StateBadge } from '../ui/state.js';
 import { Exactly } from '../ui/time.js';
@@ -22,10 +24,10 @@ export function JobPage() {
   const { fn = '', id = '' } = route.value.query;
   const i = instanceName.value;
   const job = useSignal<JobView | null | undefined>(undefined);
-  const trouble = useSignal<string | undefined>(undefined);
+  const isGone = useSignal(false);
   useEffect(() => {
     job.value = undefined;
-    trouble.value = undefined;
+    isGone.value = false;
     // Read at once: a stream that also tells of many functions takes its time.
     const leaving = new AbortController();
     get<JobView>('job', { i, fn, id }, leaving.signal).then(
@@ -38,11 +40,12 @@ export function JobPage() {
   useLive([{ job: id, i, fn }], {
     job: (event) => {
       if (event.i !== i || event.fn !== fn || event.id !== id) return;
+      noteRead(i);
       // What is gone is still shown, and said to be gone.
-      if (event.job || !job.value) job.value = event.job;
-      else trouble.value = 'This job is no longer kept. This is what it was.';
+      isGone.value = event.job === null && !!job.value;
+      if (!isGone.value) job.value = event.job;
     },
-    trouble: ({ error }) => (trouble.value = error.message),
+    trouble: noteTrouble,
   });
   const one = job.value;
   return (
@@ -50,29 +53,34 @@ export function JobPage() {
       <div class="heading">
         <h1>
           <a class="name" href={href('fn', { i, fn })}>
-            {fn}
+            <Name of={fn} />
           </a>{' '}
           {id}
         </h1>
-        {one && <StateBadge state={one.state} />}
+        {one && <StateBadge state={one.state} waitsFor={one.waitsFor} />}
         <Search fn={fn} />
       </div>
-      {trouble.value !== undefined && <Notice isError>{trouble.value}</Notice>}
-      {one === undefined && refusal.value === undefined && <p class="dim loading">Loading…</p>}
-      {one === null && (
-        <Notice>There is no such job: it never existed, or it has ended and is no longer kept.</Notice>
+      {isGone.value && <Notice isError>This job is no longer kept. This is what it was.</Notice>}
+      {one === undefined && refusal.value === undefined && !troubles.value.has(i) && (
+        <p class="dim loading">Loading…</p>
       )}
-      {one && <Whole job={one} key={`${fn} ${id}`} />}
+      {one === null && (
+        <Notice>
+          There is no such job: it never existed, or it has ended and is no longer kept.{' '}
+          <a href={href('jobs', { i, fn })}>Jobs of {fn}</a>
+        </Notice>
+      )}
+      {one && <Whole job={one} isGone={isGone.value} key={`${fn} ${id}`} />}
     </>
   );
 }
 
-function Whole({ job }: { job: JobView }) {
+function Whole({ job, isGone }: { job: JobView; isGone: boolean }) {
   const { progress, error, headers, errors, times } = job;
   const names = Object.entries(headers);
   return (
     <>
-      <JobActions job={job} />
+      {!isGone && <JobActions job={job} />}
       {progress && times.finished === undefined && (
         <p class="row">
           <progress max={progress.divisor} value={progress.dividend} aria-label="Progress" />
@@ -145,7 +153,7 @@ function Facts({ job }: { job: JobView }) {
       <Fact name="Created">
         <Exactly at={times.created} />
       </Fact>
-      {times.scheduled !== undefined && (
+      {times.scheduled !== undefined && waitsFor === undefined && (
         <Fact name="Due">
           <Exactly at={times.scheduled} />
         </Fact>

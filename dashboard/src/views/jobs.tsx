@@ -1,11 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { useAfterBulks } from '../actions.js';
 import { get, type ApiFailure, type JobsView, type ListedJobView, type Rights, type State } from '../api.js';
 import { count, many } from '../format.js';
 import { useLoad } from '../load.js';
 import { href, route } from '../route.js';
 import { instanceName } from '../session.js';
 import { ActButton } from '../ui/act-button.js';
+import { Name } from '../ui/name.js';
 import { Notice } from '../ui/notice.js';
 import { StateBadge } from '../ui/state.js';
 import { When } from '../ui/time.js';
@@ -37,7 +39,7 @@ export function Jobs() {
       <div class="heading">
         <h1>
           <a class="name" href={href('fn', { i, fn })}>
-            {fn}
+            <Name of={fn} />
           </a>
         </h1>
         <Search fn={fn} />
@@ -54,22 +56,16 @@ export function Jobs() {
         ))}
       </nav>
       {!isSearch && (
-        <div class="row">
+        <p>
           <a
             class="button"
             href={href('jobs', { i, fn, state, order: order === 'newest' ? 'oldest' : 'newest' })}
           >
-            {order === 'newest' ? 'Newest first' : 'Oldest first'}
+            {order === 'newest' ? 'Show the oldest first' : 'Show the newest first'}
           </a>
-          <BulkActions fn={fn} state={state} actions={rights.data?.actions ?? []} />
-        </div>
+        </p>
       )}
-      {query['tag'] !== undefined && (
-        <div class="row">
-          <BulkActions fn={fn} state="failed" tag={query['tag']} actions={rights.data?.actions ?? []} />
-        </div>
-      )}
-      <List key={JSON.stringify([i, query])} />
+      <List key={JSON.stringify([i, query])} actions={rights.data?.actions ?? []} />
     </>
   );
 }
@@ -126,7 +122,7 @@ function BulkActions({ fn, state, tag, actions }: Chosen) {
   );
 }
 
-function List() {
+function List({ actions }: { actions: Rights['actions'] }) {
   const { query } = route.value;
   const i = instanceName.value;
   const { fn, state, order, isSearch, search } = askedOf(query);
@@ -154,25 +150,33 @@ function List() {
     }
   };
   useEffect(() => void more(), []);
+  useAfterBulks(i, fn, () => void more());
   const next = page.value?.next;
   const shown = jobs.value.filter((job) => hasText(job, filter.value));
   if (error.value) return <Notice isError>{error.value.message}</Notice>;
   if (!page.value) return <p class="dim loading">Loading…</p>;
   if (jobs.value.length === 0)
     return <Notice>{isSearch ? 'No job was found.' : `No job is ${state}.`}</Notice>;
+  const { tag } = search;
+  // Of those with a tag others may have failed that are not read yet.
+  const mayHaveFailed = next !== undefined || jobs.value.some((job) => job.state === 'failed');
   return (
     <>
+      <div class="row">
+        {!isSearch && <BulkActions {...{ fn, state, actions }} />}
+        {tag !== undefined && mayHaveFailed && <BulkActions {...{ fn, tag, actions }} state="failed" />}
+      </div>
       <p class="dim">
         {count(jobs.value.length)} of {many(Math.max(page.value.total, jobs.value.length), 'job')}{' '}
         <button type="button" class="link" onClick={() => void more()}>
-          Read again
+          Refresh
         </button>
       </p>
       <p>
         <input
           type="search"
           aria-label="Show only jobs with this text in their error, tags, key or schedule"
-          placeholder="Only with this text"
+          placeholder="Filter"
           value={filter.value}
           onInput={({ currentTarget }) => (filter.value = currentTarget.value)}
         />{' '}
@@ -244,7 +248,9 @@ function JobRow({ job, index }: { job: ListedJobView; index: number }) {
         <StateBadge state={state} />
       </td>
       <td class="what">
-        <What job={job} />
+        <div>
+          <What job={job} />
+        </div>
       </td>
       <td class="number">{attempts}</td>
       <td>

@@ -6,6 +6,7 @@ import { useLoad } from '../load.js';
 import { href, route } from '../route.js';
 import { instanceName } from '../session.js';
 import { ActButton } from '../ui/act-button.js';
+import { Name } from '../ui/name.js';
 import { Notice, Read } from '../ui/notice.js';
 import { When } from '../ui/time.js';
 
@@ -43,7 +44,7 @@ function LimitOf({ fn }: { fn: string }) {
     <section>
       <h2>
         <a class="name" href={href('fn', { i, fn })}>
-          {fn}
+          <Name of={fn} />
         </a>
       </h2>
       <Read from={limits}>
@@ -53,7 +54,7 @@ function LimitOf({ fn }: { fn: string }) {
           ) : (
             <>
               <Keys fn={fn} all={all} />
-              {rights.data?.actions.includes('limit-set') && <ChangeLimit fn={fn} />}
+              {rights.data?.actions.includes('limit-set') && <ChangeLimit fn={fn} reload={limits.reload} />}
             </>
           )
         }
@@ -84,7 +85,7 @@ function Keys({ fn, all }: { fn: string; all: readonly LimitView[] }) {
             <tr key={key}>
               <th scope="row">
                 <a data-row class="name" href={href('jobs', { i, fn, key })}>
-                  {key === '' ? '(empty)' : key}
+                  {key === '' ? '(empty)' : <Name of={key} />}
                 </a>
               </th>
               <td class="number">{count(waiting)}</td>
@@ -112,7 +113,7 @@ function Keys({ fn, all }: { fn: string; all: readonly LimitView[] }) {
 }
 
 /** Other numbers for a while, in place of those in the app's code. */
-function ChangeLimit({ fn }: { fn: string }) {
+function ChangeLimit({ fn, reload }: { fn: string; reload: () => void }) {
   const concurrency = useSignal('');
   const max = useSignal('');
   const per = useSignal('');
@@ -124,7 +125,7 @@ function ChangeLimit({ fn }: { fn: string }) {
     };
     const request: ActRequest = { i: instanceName.value, action: 'limit-set', fn, limit };
     const says = 'These numbers hold for each key, on all workers, until they are reset to those of the app.';
-    ask({ request, title: `Change the limit of ${fn}`, says, verb: 'Change it' });
+    ask({ request, title: `Change the limit of ${fn}`, says, verb: 'Change it', done: reload });
   };
   const field = (name: string, value: typeof max, placeholder = '–') => (
     <label>
@@ -153,6 +154,7 @@ function ChangeLimit({ fn }: { fn: string }) {
         says="The numbers of the app hold again."
         verb="Reset it"
         label="Reset"
+        done={reload}
       />
     </form>
   );

@@ -81,7 +81,7 @@ function Rows({ table, i, view, reload }: Shown) {
           <thead>
             <tr>
               {shown.map((name) => (
-                <th key={name} scope="col">
+                <th key={name} scope="col" class={isNumeric(table, name) ? 'number' : undefined}>
                   {name}
                 </th>
               ))}
@@ -157,8 +157,14 @@ function Cell({ value }: { value: Cells[number] }) {
   if (value === null) return <span class="dim">–</span>;
   if (typeof value === 'number') return <>{count(value)}</>;
   if (typeof value === 'string' && ISO_TIME.test(value)) return <When at={value} />;
-  const text = String(value);
+  const text = typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value);
   return <span class={text.length > WORD ? 'cut' : 'fixed'}>{text}</span>;
+}
+
+/** Whether a column has numbers only, which stand at the right. */
+function isNumeric({ columns, rows }: NativeView, name: string): boolean {
+  const values = rows.map((row) => row[columns.indexOf(name)] ?? null).filter((value) => value !== null);
+  return values.length > 0 && values.every((value) => typeof value === 'number');
 }
 
 /** The key of a group is made of what its other columns have. */

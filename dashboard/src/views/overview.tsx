@@ -3,9 +3,10 @@ import type { FunctionView } from '../api.js';
 import { functions, heard, troubles, useFunctions, waitingOf } from '../functions.js';
 import { count, many, short, span } from '../format.js';
 import { now } from '../clock.js';
-import { refusal } from '../live.js';
+import { refusal } from '../live/live.js';
 import { href } from '../route.js';
 import { can, instanceName } from '../session.js';
+import { Name } from '../ui/name.js';
 import { Notice } from '../ui/notice.js';
 import { StateBadge } from '../ui/state.js';
 import { Age } from '../ui/time.js';
@@ -29,13 +30,11 @@ export function Overview() {
   const i = instanceName.value;
   useFunctions(i);
   const all = [...(functions.value.get(i)?.values() ?? [])];
-  const trouble = troubles.value.get(i);
   const isThere = heard.value.has(i);
-  const isLoading = !isThere && trouble === undefined && refusal.value === undefined;
+  const isLoading = !isThere && !troubles.value.has(i) && refusal.value === undefined;
   return (
     <>
       <h1>Overview</h1>
-      {trouble !== undefined && <Notice isError>{trouble}</Notice>}
       {isThere && <Functions all={all} />}
       {isLoading && <p class="dim loading">Loading…</p>}
       {/* Not before what stands above it, which would push it down. */}
@@ -113,11 +112,11 @@ function FunctionRow({ one }: { one: FunctionView }) {
       <th scope="row">
         {can('jobs') ? (
           <a href={href('fn', { i, fn })} data-row class="name" title={fn}>
-            {fn}
+            <Name of={fn} />
           </a>
         ) : (
           <a href={href('native', { i })} data-row class="name" title={fn}>
-            {fn}
+            <Name of={fn} />
           </a>
         )}
       </th>

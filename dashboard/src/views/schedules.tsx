@@ -4,9 +4,11 @@ import { useLoad } from '../load.js';
 import { href, route } from '../route.js';
 import { instanceName, mayAtAll } from '../session.js';
 import { ActButton } from '../ui/act-button.js';
+import { Name } from '../ui/name.js';
 import { Notice, Read } from '../ui/notice.js';
 import { StateBadge } from '../ui/state.js';
-import { When } from '../ui/time.js';
+import { exact } from '../format.js';
+import { Exactly, When } from '../ui/time.js';
 
 const AGAIN_MS = 10_000;
 
@@ -43,7 +45,9 @@ function Schedule({ one, reload }: { one: ScheduleView; reload: () => void }) {
   return (
     <li data-schedule={id}>
       <div class="heading">
-        <h2 class="name">{id}</h2>
+        <h2 class="name">
+          <Name of={id} />
+        </h2>
         {paused && <StateBadge state="paused" />}
         <span class="dim">
           of{' '}
@@ -64,7 +68,7 @@ function Schedule({ one, reload }: { one: ScheduleView; reload: () => void }) {
             'No more runs'
           ) : (
             <>
-              Next <When at={next[0]} />
+              Next <Exactly at={next[0]} />
             </>
           )}
           {next.length > 1 && !paused && (
@@ -72,7 +76,7 @@ function Schedule({ one, reload }: { one: ScheduleView; reload: () => void }) {
               , then{' '}
               {next.slice(1).map((at) => (
                 <span key={at} class="comma">
-                  <When at={at} />
+                  <time dateTime={at}>{exact(Date.parse(at))}</time>
                 </span>
               ))}
             </span>
@@ -99,6 +103,7 @@ function Schedule({ one, reload }: { one: ScheduleView; reload: () => void }) {
               title={`Run ${id} now`}
               says={`One job of ${fn} is enqueued now; the next runs stay as they are.`}
               verb="Run now"
+              done={reload}
             />
           )}
           {paused

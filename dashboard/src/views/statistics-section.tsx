@@ -1,6 +1,6 @@
 import { now } from '../clock.js';
 import { get, type StatisticsView } from '../api.js';
-import { count, short, span } from '../format.js';
+import { count, short, span, ZONE } from '../format.js';
 import { useLoad } from '../load.js';
 import { href, route } from '../route.js';
 import { instanceName } from '../session.js';
@@ -45,7 +45,8 @@ export function StatisticsSection({ fn }: { fn?: string }) {
 function Charts({ steps }: { steps: readonly StatisticsView[] }) {
   const times = steps.map(({ at }) => new Date(at).getTime() / 1000);
   const jobs = (name: 'done' | 'failed' | 'retried' | 'stalled') => steps.map((step) => step[name]);
-  const mean = (name: 'wait' | 'run') => steps.map((step) => step[name].mean);
+  const mean = (name: 'wait' | 'run') =>
+    steps.map((step) => (step[name].count === 0 ? null : step[name].mean));
   return (
     <>
       <div class="charts">
@@ -75,7 +76,8 @@ function Charts({ steps }: { steps: readonly StatisticsView[] }) {
       </div>
       <p class="dim">
         {count(sum(jobs('done')))} done, {count(sum(jobs('failed')))} failed, {count(sum(jobs('retried')))}{' '}
-        retried, {count(sum(jobs('stalled')))} lost their worker in this time. Plain workers count nothing.
+        retried, {count(sum(jobs('stalled')))} lost their worker in this time. Workers in other languages are
+        not counted. Times are of {ZONE}.
       </p>
     </>
   );

@@ -3,8 +3,9 @@ import { count, many } from '../format.js';
 import { useLoad } from '../load.js';
 import { href, route } from '../route.js';
 import { instanceName } from '../session.js';
+import { Name } from '../ui/name.js';
 import { Notice, Read } from '../ui/notice.js';
-import { When } from '../ui/time.js';
+import { Age, When } from '../ui/time.js';
 
 const AGAIN_MS = 5000;
 
@@ -88,7 +89,7 @@ function All({ all: { workers, functions, running } }: { all: WorkersView }) {
             {counted.map(({ fn, workers: number, running: jobs }) => (
               <li key={fn}>
                 <a class="name" href={href('fn', { i, fn })}>
-                  {fn}
+                  <Name of={fn} />
                 </a>
                 : {many(number, 'worker')}, {count(jobs)} running
               </li>
@@ -108,7 +109,7 @@ function All({ all: { workers, functions, running } }: { all: WorkersView }) {
                   {fn} {id}
                 </a>
                 <span>
-                  since <When at={times.started} />
+                  for <Age of={times.started} />
                   {worker !== undefined && (
                     <>
                       {' '}
