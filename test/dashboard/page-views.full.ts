@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient } from 'nestjs-gearmonkey';
 import { gate, type Gate } from '../support/gate.js';
-import { eventually } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { useServedApps } from './dashboard-app.js';
 import { useBrowser } from './browser.js';
@@ -9,6 +9,8 @@ import { mail, pageApp, resize } from './page-app.js';
 
 const TEST_MS = 240_000;
 const FUNCTIONS = 217;
+/** As the style sheet has it. */
+const RUNNING = [0x6b, 0x3f, 0xa0];
 
 describe('the views of the page', () => {
   const redis = useRedis();
@@ -67,6 +69,30 @@ describe('the views of the page', () => {
       overview.open();
       await page.locator('.chart').first().waitFor();
       expect(await page.getByRole('link', { name: 'tenant' }).count()).toBe(1);
+    },
+    TEST_MS,
+  );
+
+  it(
+    'draw the mean times of a single hour',
+    async () => {
+      const { base, client } = await serve();
+      await client.call(mail, { to: 'x' });
+      await until(async () => (await client.statistics(mail, { by: 'hour' })).some(({ done }) => done > 0));
+      const { page } = await browser.open(`${base}/#/fn?fn=mail`, { colorScheme: 'light' });
+      const chart = page.locator('.chart').filter({ hasText: 'Mean time' });
+      await chart.locator('canvas').waitFor();
+      const [red, green, blue] = RUNNING;
+      // Whether the colour of the times of runs is in the picture.
+      const isDrawn = () =>
+        page.evaluate(`(() => {
+          const canvas = document.querySelectorAll('.chart canvas')[1];
+          const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+          for (let at = 0; at < data.length; at += 4)
+            if (data[at] === ${red} && data[at + 1] === ${green} && data[at + 2] === ${blue}) return true;
+          return false;
+        })()`);
+      await eventually(async () => expect(await isDrawn()).toBe(true));
     },
     TEST_MS,
   );

@@ -92,8 +92,10 @@ async function draw(
       ],
       series: [
         {},
-        ...lines.map(({ label, colour: name }) => ({
-          ...{ label, stroke: colour(name), width: 2, points: { show: false } },
+        ...lines.map(({ label, colour: name, values }) => ({
+          ...{ label, stroke: colour(name), width: 2 },
+          // A single value makes no line.
+          points: { show: values.filter((value) => value !== null).length === 1 },
           spanGaps: true,
           fill: `${colour(name)}22`,
         })),
