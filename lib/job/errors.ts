@@ -43,6 +43,10 @@ export class UnknownFunctionError extends GearMonkeyError {
   }
 }
 
+const ONE_BY_A_FUNCTION =
+  ' Give the value that it returns; what makes options from the configuration returns all of them: ' +
+  "`@Worker('mail', (config) => ({ … }))`, `forRootAsync({ useFactory })`.";
+
 /** An option out of its range or of the wrong type. Nothing was written. */
 export class InvalidOptionError extends GearMonkeyError {
   readonly code = 'INVALID_OPTION';
@@ -55,7 +59,8 @@ export class InvalidOptionError extends GearMonkeyError {
     readonly expected: string,
     options?: ErrorOptions,
   ) {
-    super(`Expected \`${option}\` to be ${expected}, got ${describe(value)}.`, options);
+    const remedy = typeof value === 'function' ? ONE_BY_A_FUNCTION : '';
+    super(`Expected \`${option}\` to be ${expected}, got ${describe(value)}.${remedy}`, options);
     // Such as that of an async function. It may fail, and an unhandled rejection would end the process.
     if (isPromise(value)) value.catch(() => undefined);
     this.value = typeof value === 'string' ? withoutSecrets(value) : value;

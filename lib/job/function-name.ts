@@ -3,10 +3,17 @@ import { InvalidFunctionNameError } from './errors.js';
 /** Longest name, in bytes of UTF-8: it is part of a dozen keys. */
 export const MAX_FUNCTION_NAME_BYTES = 200;
 
+/** Joins emoji to one, such as those of a family, and is invisible anywhere else. */
+const JOINER =
+  /(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\u{fe0f}])\u200d(?=\p{Extended_Pictographic})/gu;
+
 const RULES: readonly (readonly [wrong: (name: string) => boolean, reason: string])[] = [
   [(name) => name === '', 'it is empty'],
   [(name) => !name.isWellFormed(), 'it is not well-formed Unicode'],
-  [(name) => /[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name), 'it has white space or control characters'],
+  [
+    (name) => /[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name.replace(JOINER, '')),
+    'it has white space or control characters',
+  ],
   [
     (name) => /[{}]/.test(name) && !/^[^{}]*\{[^{}]+\}[^{}]*$/.test(name),
     'its braces are not one cluster hash tag like "{resize}"',

@@ -48,10 +48,16 @@ export class ConnectionError extends GearMonkeyError {
   }
 
   constructor(what: string, cause: unknown) {
-    super(`${what}: ${reasonOf(cause)}. Check that the server is up and \`connection\` is right.`, {
-      cause: toCause(cause),
-    });
+    const reason = reasonOf(cause);
+    super(`${what}: ${reason}. ${remedyOf(reason)}`, { cause: toCause(cause) });
   }
+}
+
+/** A server that refuses a login is up. */
+function remedyOf(reason: string): string {
+  return /\b(?:WRONGPASS|NOAUTH|invalid password)\b/.test(reason)
+    ? 'Check the user and the password of `connection`.'
+    : 'Check that the server is up and `connection` is right.';
 }
 
 /** The server refused the command: out of memory, no permission, a key of the wrong type. No job was created. */

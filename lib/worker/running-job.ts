@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { codecOf } from '../job/codec.js';
 import type { Duration } from '../job/duration.js';
 import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
@@ -73,7 +74,7 @@ export class RunningJob<Input = unknown> {
 
   /** Aborts when the job has to stop: its lease is lost, or the worker shuts down. */
   get signal(): AbortSignal {
-    this.controller ??= new AbortController();
+    this.controller ??= controllerWithoutLimit();
     if (this.reason) this.controller.abort(this.reason);
     return this.controller.signal;
   }
@@ -235,4 +236,11 @@ export class RunningJob<Input = unknown> {
 function quietly<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
+}
+
+/** A handler may give its signal to any number of calls; Node takes more than ten listeners for a leak. */
+function controllerWithoutLimit(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
 }

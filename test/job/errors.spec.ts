@@ -45,6 +45,22 @@ describe('GearMonkeyError', () => {
     expect(error.message).toContain(message);
   });
 
+  it('says what to give instead of a function for one option', () => {
+    const error = new errors.InvalidOptionError('concurrency', () => 5, 'a whole number');
+    expect(error.message).toMatch(
+      /^Expected `concurrency` to be a whole number, got a function\. Give the value/,
+    );
+  });
+
+  it('tells a server that refuses a login from one that is down', () => {
+    const refused = new Error('WRONGPASS invalid username-password pair');
+    expect(new errors.ConnectionError('Redis is not reachable', refused).message).toMatch(
+      /pair\. Check the user and the password of `connection`\.$/,
+    );
+    const down = new Error('connect ECONNREFUSED');
+    expect(new errors.ConnectionError('Redis is not reachable', down).message).toContain('server is up');
+  });
+
   it('shows no credentials of an invalid URL', () => {
     const error = new errors.InvalidOptionError(
       'master',

@@ -170,7 +170,7 @@ describe('objects that hold a connection', () => {
       expect(`${JSON.stringify(unused)} ${inspect(unused, everything)}`).not.toContain(SECRET);
     }
     await expect(commands.ready(5000, { patient: false })).rejects.toThrow(
-      /WRONGPASS .* disabled\. Check that the server is up and `connection` is right\.$/,
+      /WRONGPASS .* disabled\. Check the user and the password of `connection`\.$/,
     );
     expect(`${JSON.stringify(commands)} ${inspect(commands, { depth: 12 })}`).not.toContain(SECRET);
     for (const connection of [commands, hub, blocking as RedisConnection]) connection.close();

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { JobCancelledError, LeaseLostError } from '../../lib/job/abort-errors.js';
 import { InvalidOptionError } from '../../lib/job/errors.js';
 import { RunningJob } from '../../lib/worker/running-job.js';
+import { runProgram, TYPESCRIPT_WITHOUT_MAPS } from '../support/test-process.js';
 
 const CLAIM = { fn: 'fn', id: '1', token: 1, input: new Uint8Array(), attempts: 1, stalls: 0, options: {} };
 
@@ -33,6 +34,24 @@ describe('RunningJob.update', () => {
     void job.update(1, 2);
     await ticks();
     expect(job.signal.reason).toBeInstanceOf(JobCancelledError);
+  });
+});
+
+/** Node warns a process, and Jest's `process` is a copy. */
+const LISTEN = `
+const { RunningJob } = await import(${JSON.stringify(new URL('../../lib/worker/running-job.ts', import.meta.url).href)});
+const { signal } = new RunningJob({}, { input: '' }, 'input', () => undefined);
+const other = new AbortController().signal;
+process.on('warning', ({ target }) => console.log(target === other ? 'other' : 'job'));
+for (const one of [signal, other])
+  for (let count = 0; count < 11; count++) one.addEventListener('abort', () => undefined);
+`;
+
+describe('RunningJob.signal', () => {
+  it('may have any number of listeners, of which Node warns otherwise', async () => {
+    const args = [...TYPESCRIPT_WITHOUT_MAPS, '--input-type=module', '--eval', LISTEN];
+    const { stdout } = await runProgram(process.execPath, args);
+    expect(stdout).toBe('other\n');
   });
 });
 
