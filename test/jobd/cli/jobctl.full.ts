@@ -307,7 +307,7 @@ describe('jobctl', () => {
     it('prints a hash that a daemon accepts in place of the password', async () => {
       const { stdout, stderr } = await runCli('jobctl', ['hash-password'], { input: 'other\n' });
       expect(stderr).toBe(
-        'jobctl: the password is short: it can be found by trying. Give it 16 characters\n',
+        'Enter password: \njobctl: the password is short: it can be found by trying. Give it 16 characters\n',
       );
       expect(stdout).toMatch(/^scrypt:16384:8:1:[\w-]+:[\w-]+\n$/);
       const hashed = await cli.serve('jobd-master', `password_hash = ${stdout}`);
