@@ -161,6 +161,8 @@ export interface PayloadView {
   readonly cut: boolean;
   /** Whether the app has changed it: what is shown is then not what is stored, and must not be edited. */
   readonly redacted: boolean;
+  /** Nothing of it may be shown: the app redacts, and this can't be read. */
+  readonly hidden?: true;
 }
 
 /** GET api/failures?i&fn: the newest 1,000 failed jobs by their errors, the largest group first. */

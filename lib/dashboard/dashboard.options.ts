@@ -38,7 +38,11 @@ export interface DashboardAuth {
 /** Text that the dashboard is about to show. */
 export interface ShownText {
   readonly text: string;
-  readonly part: 'input' | 'output' | 'error' | 'header' | 'chunk' | 'log';
+  /**
+   * Where it is from. `error`: its name, message, code and stack; `header`: its name or value; `name`: that of a step or
+   * signal; `field`: the options, the unique key and unknown fields of a job, and fields of rows of qless, JQ and jobd.
+   */
+  readonly part: 'input' | 'output' | 'error' | 'header' | 'chunk' | 'log' | 'name' | 'field';
   readonly instance: string;
   readonly fn: string;
 }

@@ -32,7 +32,7 @@ export class FlowReads {
   async flow(user: DashboardUser, query: Query): Promise<FlowView> {
     const viewed = this.access.viewed(user, query['i'], query['fn']);
     const from = fromOf(query);
-    const flow = readField(textOf(await this.jobs.stored(viewed, idOf(query)), 'flow'));
+    const flow = readField(textOf((await this.jobs.described(viewed, idOf(query))).stored, 'flow'));
     const read = flow && (await readProgress(viewed.client, flow));
     if (!flow || !read) throw ApiFailure.notFound('flow of this job that is kept');
     const { fn: owner, progress } = read;

@@ -69,10 +69,7 @@ export class FunctionReads {
   async failures(user: DashboardUser, query: Query) {
     const { i, client, fn } = this.access.viewed(user, query['i'], query['fn']);
     const groups = await client.failures(fn);
-    return groups.map((group) => ({
-      ...group,
-      message: this.redaction.text(group.message, 'error', { instance: i, fn }),
-    }));
+    return groups.map((group) => ({ ...group, ...this.redaction.error(group, { instance: i, fn }) }));
   }
 
   async limits(user: DashboardUser, query: Query) {
@@ -123,14 +120,18 @@ export class FunctionReads {
       this.access.mayAct(user, action, schedule.fn, i),
     );
     const last = lastJob === undefined ? [] : await this.last({ i, client, fn: schedule.fn }, lastJob);
-    return { ...rest, words: scheduleWords(schedule), next, last, app: app?.name, problem, act };
+    const why =
+      problem === undefined
+        ? {}
+        : { problem: this.redaction.text(problem, 'field', { instance: i, fn: schedule.fn }) };
+    return { ...rest, words: scheduleWords(schedule), next, last, app: app?.name, ...why, act };
   }
 
   /** A schedule's last job, if it is still kept. */
   private async last({ client, fn }: ViewedFunction, id: string) {
-    const stored = await client.stored(fn, id);
-    if (!stored) return [];
-    const { state, times, recurring } = wholeJob(fn, id, stored, Date.now());
+    const described = await client.described(fn, id);
+    if (!described) return [];
+    const { state, times, recurring } = wholeJob(fn, id, described, Date.now());
     return [
       {
         id,

@@ -2,11 +2,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import { JobNotFoundError } from '../job/errors.js';
 import { LISTED_STATES, type JobList, type ListedJob, type ListedState } from '../job/job-views.js';
 import { readEntry } from '../job/streams.js';
-import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
+import type { DescribedJob } from '../gearmonkey/client/view-store.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
-import { payloadOf, shownText, wholeJob } from './job-view.js';
-import { Redaction } from './redaction.js';
+import { wholeJob } from './job-view.js';
+import { Redaction, type RedactedText } from './redaction.js';
+import { shownText, withoutHalf } from './shown-text.js';
 import { DashboardAccess, type ViewedFunction } from './viewed-instance.js';
 
 /** The query of a request: everything is text, or a list if it stands twice. */
@@ -14,10 +15,17 @@ export type Query = Readonly<Record<string, unknown>>;
 
 /** Most bytes of a payload that the page gets. */
 const SHOWN_BYTES = 65_536;
+/** Most bytes that `redact` gets of one: more, so that it sees the whole of what is cut off behind what is shown. */
+const MOST_REDACTED = 1_048_576;
+/** Largest payload that is downloaded, and how many are at a time: they pass through the memory of the app. */
+const MOST_DOWNLOADED = 64 * 1_048_576;
+const MOST_DOWNLOADS = 2;
 
 /** Reads jobs for the page. */
 @Injectable()
 export class JobReads {
+  private downloads = 0;
+
   constructor(
     @Inject(DashboardAccess) private readonly access: DashboardAccess,
     @Inject(Redaction) private readonly redaction: Redaction,
@@ -45,33 +53,32 @@ export class JobReads {
   async job(user: DashboardUser, query: Query) {
     const viewed = this.access.viewed(user, query['i'], query['fn']);
     const id = idOf(query);
-    return this.shownJob(user, viewed, id, await this.stored(viewed, id));
+    return this.shownJob(user, viewed, id, await this.described(viewed, id));
   }
 
-  shownJob(user: DashboardUser, viewed: ViewedFunction, id: string, stored: StoredJob) {
-    const job = wholeJob(viewed.fn, id, stored, Date.now());
-    const of = { instance: viewed.i, fn: viewed.fn };
+  shownJob(user: DashboardUser, viewed: ViewedFunction, id: string, described: DescribedJob) {
+    const job = wholeJob(viewed.fn, id, described, Date.now());
     return {
-      ...job,
-      ...(job.error && { error: this.redaction.error(job.error, of) }),
-      errors: job.errors.map((error) => this.redaction.error(error, of)),
-      headers: this.redaction.headers(job.headers, of),
-      options: withoutHeaders(job.options),
+      ...this.redaction.job(job, { instance: viewed.i, fn: viewed.fn }),
       actions: this.access.actionsOf(user, viewed.fn, viewed.i),
     };
   }
 
   async payload(user: DashboardUser, query: Query) {
-    const { viewed, bytes, part } = await this.bytesOf(user, query);
-    const { text: whole, encoding } = shownText(bytes, Infinity);
-    const text = this.redaction.text(whole, part, { instance: viewed.i, fn: viewed.fn });
-    const shown = shownText(Buffer.from(text), SHOWN_BYTES);
+    const asked = this.asked(user, query);
+    const { viewed, id, field } = asked;
+    const { status, length, bytes } = need(
+      await viewed.client.payload(viewed.fn, id, field, this.redaction.isOn ? MOST_REDACTED : SHOWN_BYTES),
+      field,
+    );
+    const isWhole = bytes.length === length;
+    const whole = this.redacted(asked, status, isWhole ? bytes : withoutHalf(bytes), isWhole);
+    const shown = shownText(Buffer.from(whole.text), SHOWN_BYTES).text;
     return {
-      text: shown.text,
-      encoding,
-      bytes: bytes.length,
-      cut: shown.text.length < text.length,
-      redacted: text !== whole,
+      ...{ text: shown, encoding: whole.encoding, bytes: length },
+      cut: !isWhole || shown.length < whole.text.length,
+      redacted: whole.redacted,
+      ...(whole.hidden && { hidden: true as const }),
     };
   }
 
@@ -81,40 +88,72 @@ export class JobReads {
     const { kind } = query;
     if (kind !== 'output' && kind !== 'log') throw ApiFailure.invalid('kind', 'output or log');
     const page = await client.streamed(fn, idOf(query), kind, fromOf(query));
+    const what =
+      kind === 'log' ? { part: 'log' as const } : { part: 'chunk' as const, codec: client.codecOf(fn) };
+    const of = { instance: i, fn };
     const entries = page.entries.flatMap((bytes) => {
       const entry = readEntry(bytes);
       if (!entry) return [];
-      const { text, encoding } = shownText(Buffer.from(entry.value), Infinity);
-      const shown = this.redaction.text(text, kind === 'log' ? 'log' : 'chunk', { instance: i, fn });
-      return [{ at: new Date(entry.time), text: shown.slice(0, SHOWN_BYTES), encoding }];
+      const shown = this.redaction.bytes(Buffer.from(entry.value), { ...what, isWhole: true, of });
+      const { text, encoding } = shown;
+      return [{ at: new Date(entry.time), text: text.slice(0, SHOWN_BYTES), encoding }];
     });
     return { entries, next: page.next, total: page.total };
   }
 
-  /** The whole payload for a download, redacted like what is shown. */
+  /**
+   * The whole payload for a download, redacted like what is shown.
+   *
+   * @throws ApiFailure 403 if nothing of it may be shown, 404, 413, 429
+   */
   async raw(user: DashboardUser, query: Query): Promise<Buffer> {
-    const { viewed, bytes, part } = await this.bytesOf(user, query);
-    const { text } = shownText(bytes, Infinity);
-    const shown = this.redaction.text(text, part, { instance: viewed.i, fn: viewed.fn });
-    return shown === text ? bytes : Buffer.from(shown);
+    const asked = this.asked(user, query);
+    const { viewed, id, field } = asked;
+    const { status, length } = need(await viewed.client.payload(viewed.fn, id, field, 0), field);
+    if (length > MOST_DOWNLOADED)
+      throw new ApiFailure(413, 'TOO_LARGE', `It has ${length} bytes, more than ${MOST_DOWNLOADED}.`);
+    if (this.downloads >= MOST_DOWNLOADS)
+      throw new ApiFailure(
+        429,
+        'TOO_MANY_DOWNLOADS',
+        `${MOST_DOWNLOADS} downloads are under way. Try again.`,
+      );
+    this.downloads += 1;
+    try {
+      const bytes = need(await viewed.client.wholePayload(viewed.fn, id, field), field);
+      const { text, redacted, hidden } = this.redacted(asked, status, bytes, true);
+      if (hidden) throw ApiFailure.notAllowed('see this: it is hidden, since `redact` can not read it');
+      return redacted ? Buffer.from(text) : bytes;
+    } finally {
+      this.downloads -= 1;
+    }
   }
 
-  /** @throws JobNotFoundError */
-  async stored({ client, fn }: ViewedFunction, id: string): Promise<StoredJob> {
-    const stored = await client.stored(fn, id);
-    if (!stored) throw new JobNotFoundError(fn, id);
-    return stored;
+  /** All of a job but its payloads, not redacted. @throws JobNotFoundError */
+  async described({ client, fn }: ViewedFunction, id: string): Promise<DescribedJob> {
+    const described = await client.described(fn, id);
+    if (!described) throw new JobNotFoundError(fn, id);
+    return described;
   }
 
-  private async bytesOf(user: DashboardUser, query: Query) {
+  private asked(user: DashboardUser, query: Query) {
     const viewed = this.access.viewed(user, query['i'], query['fn']);
-    const part = query['part'];
-    if (part !== 'input' && part !== 'output') throw ApiFailure.invalid('part', 'input or output');
-    const stored = await this.stored(viewed, idOf(query));
-    const kind = part === 'output' && String(stored.get('status')) === 'error' ? 'error' : part;
-    const bytes = payloadOf(stored, part);
-    if (!bytes) throw ApiFailure.notFound(part);
-    return { viewed, bytes, part: kind } as const;
+    const field = query['part'];
+    if (field !== 'input' && field !== 'output') throw ApiFailure.invalid('part', 'input or output');
+    return { viewed, field, id: idOf(query) } as const;
+  }
+
+  private redacted(
+    { viewed: { client, i, fn }, field }: ReturnType<JobReads['asked']>,
+    status: string,
+    bytes: Buffer,
+    isWhole: boolean,
+  ): RedactedText {
+    // Then the output is the error's message.
+    const isError = field === 'output' && status === 'error';
+    const codec = isError ? {} : { codec: client.codecOf(fn) };
+    const part = isError ? 'error' : field;
+    return this.redaction.bytes(bytes, { ...codec, isWhole, part, of: { instance: i, fn } });
   }
 
   private shownList(viewed: ViewedFunction, { jobs, total, next }: JobList) {
@@ -123,9 +162,12 @@ export class JobReads {
 
   /** Without payloads and stacks, which would make lists large. */
   shownListed({ i, fn }: ViewedFunction, job: Partial<ListedJob> & { state: ListedState }): object {
-    const { input: _input, output: _output, error, ...rest } = job;
+    const { input: _input, output: _output, error, waitsFor, ...known } = job;
+    const of = { instance: i, fn };
+    const signal = waitsFor === undefined ? {} : { waitsFor: this.redaction.text(waitsFor, 'name', of) };
+    const rest = { ...known, ...signal };
     if (!error) return rest;
-    const { name, message, code } = this.redaction.error(error, { instance: i, fn });
+    const { name, message, code } = this.redaction.error(error, of);
     return { ...rest, error: { name, message, code } };
   }
 }
@@ -150,13 +192,8 @@ function pageOf({ order, size, page }: Query) {
   };
 }
 
-/** Headers are shown by themselves, redacted. */
-function withoutHeaders(json: string | undefined): string | undefined {
-  if (json === undefined) return undefined;
-  try {
-    const options = JSON.parse(json) as Record<string, unknown>;
-    return JSON.stringify({ ...options, headers: undefined });
-  } catch {
-    return undefined;
-  }
+/** @throws ApiFailure 404 */
+function need<T>(found: T | undefined, field: string): T {
+  if (found === undefined) throw ApiFailure.notFound(field);
+  return found;
 }

@@ -1,9 +1,10 @@
-import { isUtf8 } from 'node:buffer';
 import { defined } from '../job/defined.js';
 import { MalformedJobError, type JobErrorInfo } from '../job/errors.js';
 import type { ListedState } from '../job/job-views.js';
+import { stepField } from '../job/steps.js';
 import type { StreamKind } from '../job/streams.js';
 import { rawCodec } from './raw-codec.js';
+import type { DescribedJob } from '../gearmonkey/client/view-store.js';
 import { textOf, toJob, waitedFor, waitedJobs, type StoredJob } from '../gearmonkey/wire/stored-job.js';
 
 /** Fields that the view shows under other names, or that are of no use to people. */
@@ -14,8 +15,8 @@ const MAX_FIELD = 1000;
 const CANCELLED = new Set(['JOB_CANCELLED', 'JOB_DRAINED', 'JOB_REPLACED']);
 
 /** All of a job but its payloads, not yet redacted. */
-export function wholeJob(fn: string, id: string, stored: StoredJob, now: number) {
-  const { input: _, output: __, tags: ___, ...job } = known(fn, id, stored);
+export function wholeJob(fn: string, id: string, { stored, lengths }: DescribedJob, now: number) {
+  const { input: _, output: __, steps, ...job } = known(fn, id, stored);
   const text = (field: string) => textOf(stored, field) || undefined;
   return defined({
     ...job,
@@ -23,29 +24,18 @@ export function wholeJob(fn: string, id: string, stored: StoredJob, now: number)
     flow: text('flow') === undefined ? undefined : (true as const),
     stalls: Number(text('stalls') ?? 0) || 0,
     key: text('key'),
-    options: text('options')?.slice(0, 16 * MAX_FIELD),
+    options: withoutHeaders(text('options')?.slice(0, 16 * MAX_FIELD)),
     unique: text('unique')?.slice(0, MAX_FIELD),
-    tags: tagsOf(text('tags')),
-    input: sizeOf(stored, 'input'),
-    output: job.status === 'success' ? sizeOf(stored, 'output') : undefined,
+    // What was cut of an output counts.
+    steps: steps?.map((step) => ({
+      ...step,
+      bytes: step.bytes + cutOf(stepField(step.name), stored, lengths),
+    })),
+    input: sizeOf(lengths, 'input'),
+    output: job.status === 'success' ? sizeOf(lengths, 'output') : undefined,
     streams: streamsOf(stored),
     more: moreOf(stored),
   });
-}
-
-/** A payload's bytes; undefined if there is none. */
-export function payloadOf(stored: StoredJob, part: 'input' | 'output'): Buffer | undefined {
-  const bytes = stored.get(part);
-  return bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-/** At most `most` bytes as text, cut between characters. */
-export function shownText(bytes: Buffer, most: number): { text: string; encoding: 'utf8' | 'base64' } {
-  if (!isUtf8(bytes))
-    return { text: bytes.subarray(0, (most / 4) * 3).toString('base64'), encoding: 'base64' };
-  let end = Math.min(most, bytes.length);
-  while (end < bytes.length && end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return { text: bytes.subarray(0, end).toString('utf8'), encoding: 'utf8' };
 }
 
 function known(fn: string, id: string, stored: StoredJob) {
@@ -69,15 +59,6 @@ function stateOf(stored: StoredJob, error: JobErrorInfo | undefined, now: number
   return stored.has(`error:${textOf(stored, 'attempts')}`) ? 'retrying' : 'scheduled';
 }
 
-function tagsOf(json: string | undefined): string[] | undefined {
-  try {
-    const tags: unknown = JSON.parse(json ?? '');
-    return Array.isArray(tags) ? tags.map((tag) => String(tag).slice(0, MAX_FIELD)) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** How many entries it has streamed of each kind. */
 function streamsOf(stored: StoredJob): { output?: number; log?: number } | undefined {
   const count = (kind: StreamKind) => Number(textOf(stored, `${kind}:count`)) || undefined;
@@ -85,9 +66,13 @@ function streamsOf(stored: StoredJob): { output?: number; log?: number } | undef
   return output || log ? defined({ output, log }) : undefined;
 }
 
-function sizeOf(stored: StoredJob, field: string): { bytes: number } | undefined {
-  const bytes = stored.get(field)?.byteLength;
+function sizeOf(lengths: DescribedJob['lengths'], field: string): { bytes: number } | undefined {
+  const bytes = lengths.get(field);
   return bytes === undefined ? undefined : { bytes };
+}
+
+function cutOf(field: string, stored: StoredJob, lengths: DescribedJob['lengths']): number {
+  return (lengths.get(field) ?? 0) - (stored.get(field)?.byteLength ?? 0);
 }
 
 function moreOf(stored: StoredJob): Record<string, string> {
@@ -95,4 +80,15 @@ function moreOf(stored: StoredJob): Record<string, string> {
   return Object.fromEntries(
     others.map((field) => [field.slice(0, 255), (textOf(stored, field) ?? '').slice(0, MAX_FIELD)]),
   );
+}
+
+/** Headers are shown by themselves, redacted. */
+function withoutHeaders(json: string | undefined): string | undefined {
+  if (json === undefined) return undefined;
+  try {
+    const options = JSON.parse(json) as Record<string, unknown>;
+    return JSON.stringify({ ...options, headers: undefined });
+  } catch {
+    return undefined;
+  }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { chunksOf } from '../flow/chunks.js';
 import type { QueueOverview } from '../job/job-views.js';
-import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
+import type { DescribedJob } from '../gearmonkey/client/view-store.js';
 import { answerTo } from './api.filter.js';
 import type { ApiError } from './api.js';
 import type { LiveStream } from './live-stream.js';
@@ -15,7 +15,7 @@ export interface Round {
   /** The names of all functions of instances that are watched whole. */
   readonly names: Map<string, readonly string[]>;
   /** By `jobKey`; undefined if there is no such job. */
-  readonly jobs: Map<string, StoredJob | undefined>;
+  readonly jobs: Map<string, DescribedJob | undefined>;
   readonly troubles: Map<string, ApiError>;
   /** The instances that were asked and have answered. */
   readonly read: Set<string>;
@@ -41,7 +41,7 @@ export async function readRound(streams: readonly LiveStream[], signal: AbortSig
     await attempt(round, viewed.i, () => readOverviews(round, viewed, wanted, signal));
   for (const [key, { viewed, id }] of watchedJobs(streams))
     await attempt(round, viewed.i, async () => {
-      round.jobs.set(key, await viewed.client.stored(viewed.fn, id));
+      round.jobs.set(key, await viewed.client.described(viewed.fn, id));
       await delay(SECOND_MS / MOST_A_SECOND, undefined, { signal });
     });
   return round;

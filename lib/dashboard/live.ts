@@ -145,8 +145,8 @@ export class LiveUpdates implements OnModuleDestroy {
     for (const { viewed, id } of stream.watched.jobs) {
       const key = jobKey(viewed, id);
       if (!round.jobs.has(key)) continue;
-      const stored = round.jobs.get(key);
-      const job = stored ? this.jobs.shownJob(stream.user, viewed, id, stored) : null;
+      const described = round.jobs.get(key);
+      const job = described ? this.jobs.shownJob(stream.user, viewed, id, described) : null;
       if (stream.isNew(`job ${key}`, JSON.stringify(job)))
         stream.send('job', { i: viewed.i, fn: viewed.fn, id, job });
     }

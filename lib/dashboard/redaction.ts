@@ -1,16 +1,36 @@
+import { isUtf8 } from 'node:buffer';
 import { Inject, Injectable } from '@nestjs/common';
+import { codecOf, type Codec } from '../job/codec.js';
 import type { JobErrorInfo } from '../job/errors.js';
 import { DASHBOARD, type CheckedDashboard, type ShownText } from './dashboard.options.js';
+import type { wholeJob } from './job-view.js';
+import { shownText, type TextOfBytes } from './shown-text.js';
 
-/** What is shown if `redact` throws or returns no text: never the text itself. */
+/** What is shown if `redact` throws or returns no text, or can't be asked: never the text itself. */
 const HIDDEN = '(hidden)';
+/** Those that are decoded. Another codec may encrypt: then what it wrote must not be shown in the clear. */
+const READABLE: readonly Codec[] = [codecOf('json'), codecOf('msgpack')];
 
 type Shown = Pick<ShownText, 'instance' | 'fn'>;
+type WholeJob = ReturnType<typeof wholeJob>;
 
-/** Passes everything that people wrote into jobs through the app's `redact`. */
+/** Text in place of bytes that a job has. */
+export interface RedactedText extends TextOfBytes {
+  /** Whether it is not what is stored. */
+  readonly redacted: boolean;
+  /** Whether nothing of it may be shown. */
+  readonly hidden: boolean;
+}
+
+/** Passes everything that people wrote into jobs through the app's `redact`: the only way of texts to a page. */
 @Injectable()
 export class Redaction {
   constructor(@Inject(DASHBOARD) private readonly options: CheckedDashboard) {}
+
+  /** Whether there is a `redact`. */
+  get isOn(): boolean {
+    return this.options.redact !== undefined;
+  }
 
   text(text: string, part: ShownText['part'], of: Shown): string {
     const { redact } = this.options;
@@ -23,20 +43,80 @@ export class Redaction {
     }
   }
 
+  /**
+   * Bytes as text. A pattern finds nothing in base64, nor in JSON with escapes: they are decoded first. What can't be decoded
+   * is hidden.
+   *
+   * @param isWhole whether these are all bytes: a part can't be decoded
+   */
+  bytes(
+    bytes: Buffer,
+    { codec, isWhole, part, of }: { codec?: Codec; isWhole: boolean; part: ShownText['part']; of: Shown },
+  ): RedactedText {
+    const stored = shownText(bytes);
+    if (!this.isOn) return { ...stored, redacted: false, hidden: false };
+    const isPlain = stored.encoding === 'utf8' && !(codec === READABLE[0] && stored.text.includes('\\u'));
+    const readable = isPlain ? stored.text : isWhole ? decoded(codec, bytes) : undefined;
+    if (readable === undefined) return { text: HIDDEN, encoding: 'utf8', redacted: true, hidden: true };
+    const text = this.text(readable, part, of);
+    return { text, encoding: 'utf8', redacted: text !== stored.text, hidden: false };
+  }
+
   error<E extends JobErrorInfo>(error: E, of: Shown): E {
-    if (!this.options.redact) return error;
-    const { message, stack, cause } = error;
+    if (!this.isOn) return error;
+    const { name, code, message, stack, cause } = error;
     return {
       ...error,
+      name: this.text(name, 'error', of),
       message: this.text(message, 'error', of),
+      ...(code !== undefined && { code: this.text(code, 'error', of) }),
       ...(stack !== undefined && { stack: this.text(stack, 'error', of) }),
       ...(cause !== undefined && { cause: this.error(cause, of) }),
     };
   }
 
-  headers(headers: Readonly<Record<string, string>>, of: Shown): Record<string, string> {
-    return Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, this.text(value, 'header', of)]),
-    );
+  /** What people and programs have written into a job. Its keys, tags and worker are names to find it by: they stay. */
+  job(job: WholeJob, of: Shown): WholeJob {
+    if (!this.isOn) return job;
+    const all = (texts: Readonly<Record<string, string>>, part: 'header' | 'field') =>
+      Object.fromEntries(
+        Object.entries(texts).map(([name, text]) => [this.text(name, part, of), this.text(text, part, of)]),
+      );
+    const { error, errors, headers, options, unique, more, waitsFor, steps, status } = job;
+    return {
+      ...job,
+      ...(error && { error: this.error(error, of) }),
+      errors: errors.map((one) => this.error(one, of)),
+      headers: all(headers, 'header'),
+      more: all(more, 'field'),
+      ...(isStatus(status) ? {} : { status: this.text(status, 'field', of) }),
+      ...(options !== undefined && { options: this.text(options, 'field', of) }),
+      ...(unique !== undefined && { unique: this.text(unique, 'field', of) }),
+      ...(waitsFor !== undefined && { waitsFor: this.text(waitsFor, 'name', of) }),
+      ...(steps && { steps: steps.map((step) => ({ ...step, name: this.text(step.name, 'name', of) })) }),
+    };
   }
+}
+
+/** One that this package writes. Another program may have written anything. */
+function isStatus(status: string): boolean {
+  return ['idle', 'busy', 'success', 'error'].includes(status);
+}
+
+/** A value as JSON; undefined if it can't be read. */
+function decoded(codec: Codec | undefined, bytes: Buffer): string | undefined {
+  if (!codec || !READABLE.includes(codec)) return undefined;
+  try {
+    // Not a Buffer: parts of it would be written as lists of numbers.
+    return JSON.stringify(codec.decode(new Uint8Array(bytes)), plain) ?? 'null';
+  } catch {
+    return undefined;
+  }
+}
+
+function plain(_name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  if (!(value instanceof Uint8Array)) return value;
+  if (!isUtf8(value)) throw new TypeError('it has bytes that are no text');
+  return Buffer.from(value).toString();
 }

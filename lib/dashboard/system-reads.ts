@@ -34,11 +34,10 @@ export class SystemReads {
     const row = await askSystem(() => tables.open(known, asked));
     if (!row) throw ApiFailure.notFound('such row');
     const fn = this.access.functionFor(user, name, row.fn);
-    const fields = row.fields.map(({ text, part, ...field }) =>
-      part
-        ? { ...field, part, text: this.redaction.text(text, part, { instance: name, fn }) }
-        : { ...field, text },
-    );
+    const fields = row.fields.map(({ text, part, ...field }) => ({
+      ...{ ...field, ...(part && { part }) },
+      text: this.redaction.text(text, part ?? 'field', { instance: name, fn }),
+    }));
     return { fn, fields };
   }
 

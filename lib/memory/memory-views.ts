@@ -2,8 +2,11 @@ import type { Clock } from '../job/clock.js';
 import { defined } from '../job/defined.js';
 import type { FunctionOverview, ListedState } from '../job/job-views.js';
 import type {
+  DescribedJob,
   FindQuery,
   ListQuery,
+  PayloadField,
+  PayloadPart,
   PresentWorker,
   ViewedJob,
   ViewedJobs,
@@ -33,6 +36,33 @@ export class MemoryViews implements ViewStore {
 
   async overview(functions: readonly string[]): Promise<FunctionOverview[]> {
     return functions.map((fn) => overviewOf(fn, this.server.function(fn), this.clock.now()));
+  }
+
+  async describe(fn: string, id: string, most: number): Promise<DescribedJob | undefined> {
+    const read = this.server.function(fn).read(id, this.clock.now());
+    if (!read) return undefined;
+    const tellsWhy = String(read.get('status')) === 'error' && !read.has('error');
+    const shown = [...read].filter(([name]) => name !== 'input' && (name !== 'output' || tellsWhy));
+    return {
+      stored: new Map(shown.map(([name, value]) => [name, value.subarray(0, most)])),
+      lengths: new Map([...read].map(([name, value]) => [name, value.byteLength])),
+    };
+  }
+
+  async payload(fn: string, id: string, field: PayloadField, most: number): Promise<PayloadPart | undefined> {
+    const read = this.server.function(fn).read(id, this.clock.now());
+    const bytes = read?.get(field);
+    return (
+      bytes && {
+        status: String(read?.get('status') ?? ''),
+        length: bytes.byteLength,
+        bytes: Buffer.from(bytes.subarray(0, most)),
+      }
+    );
+  }
+
+  async wholePayload(fn: string, id: string, field: PayloadField): Promise<Buffer | undefined> {
+    return (await this.payload(fn, id, field, Infinity))?.bytes;
   }
 
   async sharing(fn: string): Promise<string[]> {

@@ -42,6 +42,9 @@ export class RedisConnection {
     this.#log = log && new OutageLog(log);
   }
 
+  /** A connection to the same server, not opened yet. */
+  another = (role: string): RedisConnection => new RedisConnection(this.#spec ?? this.#make, role);
+
   /** Whether commands would be sent at once: false as soon as the socket has ended, before ioredis notices. */
   get isReady(): boolean {
     const client = this.#client;

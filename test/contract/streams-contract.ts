@@ -98,7 +98,7 @@ export function streamsContract(rigOf: () => ClientRig): void {
         await running.log('\uD800');
       });
       await job.result();
-      const stored = await rigOf().client().stored(fn, job.id);
+      const stored = (await rigOf().client().described(fn, job.id))?.stored;
       expect(['output', 'log'].map((kind) => String(stored?.get(`${kind}:count`)))).toEqual(['1', '3']);
       const lines = await all(rigOf().client().log(fn, job.id));
       expect(lines.map((line) => [line.slice(0, 10), line.length])).toEqual([

@@ -194,7 +194,7 @@ describe('GearMonkeyClient.get', () => {
     await client.run(`${fn}:send`, 'x');
     await expect(client.get(`${fn}:send`, 1)).resolves.toMatchObject({ input: 'x' });
     await expect(client.get(fn, 'send:1')).resolves.toBeNull();
-    await expect(client.stored(fn, 'send:1')).resolves.toBeUndefined();
+    await expect(client.described(fn, 'send:1')).resolves.toBeUndefined();
     await expect(client.cancel(fn, 'send:1')).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
   });
 

@@ -1,5 +1,6 @@
 import type { Observable } from 'rxjs';
 import type { JobEvent } from '../../job/job.js';
+import type { Codec } from '../../job/codec.js';
 import type { FunctionRef } from '../../job/job-definition.js';
 import type { JobStatistics, StatisticsOptions } from '../../job/statistics.js';
 import { readJobStatistics } from './job-statistics.js';
@@ -16,8 +17,10 @@ import { LimitAccess, type LimitsOptions } from './limit-access.js';
 import type { NewJobs } from './new-jobs.js';
 import { observeEvents } from './observables.js';
 import { observePaused } from './observe-paused.js';
-import type { StoredJob } from '../wire/stored-job.js';
-import type { PresentWorker } from './view-store.js';
+import type { DescribedJob, PayloadField, PayloadPart, PresentWorker } from './view-store.js';
+
+/** Longer fields of a job, such as outputs of its steps, are cut where it is only described. */
+const MOST_OF_FIELD = 256 * 1024;
 
 /** What the methods use. */
 export interface FunctionClientParts {
@@ -61,11 +64,32 @@ export abstract class FunctionClient {
     return this.#views.overview(functions);
   }
 
-  /** A job as it is stored; undefined if there is none. @internal */
-  async stored(ref: FunctionRef, id: string): Promise<StoredJob | undefined> {
+  /** A job without its payloads; undefined if there is none. @internal */
+  async described(ref: FunctionRef, id: string): Promise<DescribedJob | undefined> {
     const fn = this.#parts.functions.nameOf(ref);
-    // Ids are numbers: other text could form another key.
-    return /^\d{1,15}$/.test(id) ? (await this.#parts.store.read(fn, [id]))[0] : undefined;
+    return isId(id) ? this.#parts.store.views.describe(fn, id, MOST_OF_FIELD) : undefined;
+  }
+
+  /** The beginning of an input or output; undefined if there is none. @internal */
+  async payload(
+    ref: FunctionRef,
+    id: string,
+    field: PayloadField,
+    most: number,
+  ): Promise<PayloadPart | undefined> {
+    const fn = this.#parts.functions.nameOf(ref);
+    return isId(id) ? this.#parts.store.views.payload(fn, id, field, most) : undefined;
+  }
+
+  /** The whole of it, by a connection of its own. @internal */
+  async wholePayload(ref: FunctionRef, id: string, field: PayloadField): Promise<Buffer | undefined> {
+    const fn = this.#parts.functions.nameOf(ref);
+    return isId(id) ? this.#parts.store.views.wholePayload(fn, id, field) : undefined;
+  }
+
+  /** The codec of the function's payloads. @internal */
+  codecOf(ref: FunctionRef): Codec {
+    return this.#parts.functions.codecOf(ref);
   }
 
   /** Workers of this package, by the time when they count as dead, in ms since 1970; at most 1,000. @internal */
@@ -197,4 +221,9 @@ export abstract class FunctionClient {
   async drain(ref: FunctionRef, options: DrainJobsOptions = {}): Promise<number> {
     return drain(this.#parts.store, this.#parts.functions.nameOf(ref), options);
   }
+}
+
+/** Ids are numbers: other text could form another key. */
+function isId(id: string): boolean {
+  return /^\d{1,15}$/.test(id);
 }

@@ -78,7 +78,7 @@ export class RedisStore implements JobStore {
       index: new FunctionIndex(this.keysOf, options.prefix),
       keysOf: this.keysOf,
       now: this.now,
-      connect: () => commands.ready(),
+      commands,
       ask: (...question) => this.questions.ask(...question),
     });
     this.enqueuer = new Enqueuer(commands, options);

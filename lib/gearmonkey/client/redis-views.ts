@@ -1,19 +1,42 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../flow/chunks.js';
+import { withDeadline } from '../../job/deadline.js';
 import { defined } from '../../job/defined.js';
 import { messageOf } from '../../job/errors.js';
 import type { FunctionOverview, ListedState } from '../../job/job-views.js';
+import { ConnectionError } from '../../job/server-errors.js';
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import { NO_RIGHT } from '../../redis/rights.js';
 import type { FunctionIndex } from '../wire/function-index.js';
 import { sharedLimitIn } from '../wire/limit-rules.js';
 import { LISTED_MS, type KeysOf } from '../wire/protocol.js';
-import { findJobs, listJobs, mend, overview, type ListKind } from '../wire/view-scripts.js';
+import {
+  findJobs,
+  listJobs,
+  mend,
+  overview,
+  readJob,
+  readPayload,
+  type ListKind,
+} from '../wire/view-scripts.js';
 import type { EndedJob, MendVerb } from './job-store.js';
 import type { QuestionOptions } from './redis-questions.js';
-import type { FindQuery, ListQuery, PresentWorker, ViewedJobs, ViewStore } from './view-store.js';
+import type {
+  DescribedJob,
+  FindQuery,
+  ListQuery,
+  PayloadField,
+  PayloadPart,
+  PresentWorker,
+  ViewedJobs,
+  ViewStore,
+} from './view-store.js';
 
 /** How many functions are counted at a time. */
 const AT_ONCE = 50;
+/** How long a download from the server may take. */
+const DOWNLOAD_MS = 30_000;
 /** More workers of a function are not shown one by one. */
 const MAX_WORKERS = 1000;
 /** States that one list holds, and the status of its jobs. */
@@ -27,7 +50,7 @@ export interface RedisViewsOptions {
   readonly index: FunctionIndex;
   readonly keysOf: KeysOf;
   readonly now: () => number | '';
-  readonly connect: () => Promise<Redis | Cluster>;
+  readonly commands: Pick<RedisConnection, 'ready' | 'another'>;
   ask<T>(
     fn: string,
     verb: string,
@@ -42,7 +65,7 @@ export class RedisViews implements ViewStore {
 
   /** Notes functions that this client uses. */
   note(functions: readonly string[]): void {
-    this.options.index.note(this.options.connect, ...functions);
+    this.options.index.note(() => this.options.commands.ready(), ...functions);
   }
 
   functions(): Promise<string[]> {
@@ -88,6 +111,30 @@ export class RedisViews implements ViewStore {
     const read = (redis: Redis | Cluster) =>
       findJobs.run(redis, keys, this.options.now(), by, text, order, size, page, payloads ? 1 : 0);
     return this.options.ask(fn, 'Finding jobs', read, { forViewers: true });
+  }
+
+  describe(fn: string, id: string, most: number): Promise<DescribedJob | undefined> {
+    const { jobs } = this.options.keysOf(fn);
+    const read = (redis: Redis | Cluster) => readJob.run(redis, [jobs], id, most);
+    return this.options.ask(fn, 'Reading a job', read, { forViewers: true });
+  }
+
+  payload(fn: string, id: string, field: PayloadField, most: number): Promise<PayloadPart | undefined> {
+    const { jobs } = this.options.keysOf(fn);
+    const read = (redis: Redis | Cluster) => readPayload.run(redis, [jobs], id, field, most);
+    return this.options.ask(fn, 'Reading a payload', read, { forViewers: true });
+  }
+
+  async wholePayload(fn: string, id: string, field: PayloadField): Promise<Buffer | undefined> {
+    const own = this.options.commands.another('download');
+    try {
+      const redis = await own.ready(DOWNLOAD_MS);
+      const read = redis.hmgetBuffer(this.options.keysOf(fn).jobs + id, field);
+      const late = () => new ConnectionError('A download', `no answer within ${DOWNLOAD_MS} ms`);
+      return (await withDeadline(read, DOWNLOAD_MS, late))[0] ?? undefined;
+    } finally {
+      own.close();
+    }
   }
 
   async sharing(fn: string, known: readonly string[]): Promise<string[]> {
@@ -139,7 +186,7 @@ export class RedisViews implements ViewStore {
 }
 
 function refusedAsNone(error: unknown): undefined {
-  if (messageOf(error).startsWith('NOPERM')) return undefined;
+  if (NO_RIGHT.test(messageOf(error))) return undefined;
   throw error;
 }
 

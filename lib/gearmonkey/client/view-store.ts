@@ -1,6 +1,9 @@
 import type { FunctionOverview, ListedState } from '../../job/job-views.js';
 import type { StoredJob } from '../wire/stored-job.js';
-import type { FoundBy } from '../wire/view-scripts.js';
+import type { DescribedJob, FoundBy, PayloadPart } from '../wire/view-scripts.js';
+
+export type PayloadField = 'input' | 'output';
+export type { DescribedJob, PayloadPart };
 
 /** Which jobs a page has. */
 export interface ListQuery {
@@ -54,6 +57,15 @@ export interface ViewStore {
 
   /** Each job has its state as the field `state`. `total` may count jobs that are gone. */
   find(fn: string, query: FindQuery): Promise<ViewedJobs>;
+
+  /** A job without its payloads; undefined if there is none. @param most bytes of a field */
+  describe(fn: string, id: string, most: number): Promise<DescribedJob | undefined>;
+
+  /** The beginning of an input or output, at most so many bytes; undefined if there is none. Nothing of one above 64 MiB. */
+  payload(fn: string, id: string, field: PayloadField, most: number): Promise<PayloadPart | undefined>;
+
+  /** The whole of it, by a connection of its own: a large one would keep others from their answers. */
+  wholePayload(fn: string, id: string, field: PayloadField): Promise<Buffer | undefined>;
 
   /**
    * The functions whose jobs the limit of this one counts, itself included: more than one for a shared limit. Those of `known`

@@ -22,6 +22,7 @@ function viewerCalls(k: FunctionKeys): Call[] {
     ['TIME'],
     ['HMGET', k.jobs + X, X],
     ['HSTRLEN', k.jobs + X, X],
+    ['HRANDFIELD', k.jobs + X],
     ['HMGET', k.control, X],
     ['LLEN', k.high],
     ['LINDEX', k.high, '0'],

@@ -83,3 +83,42 @@ export const mend = defineScript<
   [now: Now, verb: 'retry' | 'discard', name: string, jobs: readonly string[]],
   number
 >('mend', Number);
+
+/** A job without its payloads: what is left of long fields, and the lengths of all. */
+export interface DescribedJob {
+  readonly stored: StoredJob;
+  /** In bytes, by the names of fields. */
+  readonly lengths: ReadonlyMap<string, number>;
+}
+
+export const readJob = defineScript<[id: string, most: number], DescribedJob | undefined>(
+  'read-job',
+  (reply) => {
+    const parts = reply as (Buffer | number)[];
+    if (parts.length === 0) return undefined;
+    const [stored, lengths] = [new Map<string, Uint8Array>(), new Map<string, number>()];
+    for (let at = 0; at + 2 < parts.length; at += 3) {
+      const [name, length, value] = [String(parts[at]), Number(parts[at + 1]), parts[at + 2] as Buffer];
+      lengths.set(name, length);
+      if (value.length > 0 || length === 0) stored.set(name, value);
+    }
+    return { stored, lengths };
+  },
+);
+
+/** The beginning of an input or output. */
+export interface PayloadPart {
+  /** Of the job, as it is stored. */
+  readonly status: string;
+  /** The whole length. */
+  readonly length: number;
+  readonly bytes: Buffer;
+}
+
+export const readPayload = defineScript<
+  [id: string, field: 'input' | 'output', most: number],
+  PayloadPart | undefined
+>('read-payload', (reply) => {
+  const [status, length, bytes] = reply as [Buffer?, number?, Buffer?];
+  return bytes && { status: String(status), length: Number(length), bytes };
+});

@@ -1,0 +1,228 @@
+import { describe, expect, it } from '@jest/globals';
+import { encode } from '@msgpack/msgpack';
+import {
+  defineJob,
+  GearMonkeyClient,
+  GearMonkeyModule,
+  GearMonkeyWorkers,
+  type Codec,
+} from 'nestjs-gearmonkey';
+import { DashboardModule, type DashboardModuleOptions } from 'nestjs-gearmonkey/dashboard';
+import type { JobView, LiveEvents, PayloadView } from '../../lib/dashboard/api.js';
+import { eventually, until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { useServedApps } from './dashboard-app.js';
+import { ask, json, listen } from './http.js';
+
+const SECRET = 'tomato';
+/** As they stand in a text: also what base64 makes of the secret, wherever it begins. */
+const FORMS = [SECRET, ...[0, 1, 2].map((before) => base64Behind(before))];
+
+function base64Behind(before: number): string {
+  const text = Buffer.from(' '.repeat(before) + SECRET + '  ').toString('base64');
+  return text.slice(Math.ceil((before * 4) / 3), -4).replace(/^=+|=+$/g, '');
+}
+
+describe('a dashboard with `redact`', () => {
+  const redis = useRedis();
+  const apps = useServedApps();
+
+  async function serve(
+    options: DashboardModuleOptions = { redact: ({ text }) => text.replaceAll(SECRET, '***') },
+    jobs: { codec?: 'msgpack' | Codec } = {},
+  ) {
+    const { app, base } = await apps.serve('express', {
+      imports: [
+        GearMonkeyModule.forRoot({ connection: redis.url, ...jobs }),
+        DashboardModule.forRoot(options),
+      ],
+    });
+    return { base, client: app.get(GearMonkeyClient), workers: app.get(GearMonkeyWorkers) };
+  }
+
+  /** The texts of all views of a job. */
+  async function viewsOf(base: string, fn: string, id: string): Promise<Record<string, string>> {
+    const of = `fn=${encodeURIComponent(fn)}`;
+    const routes = [
+      ...[`job?${of}&id=${id}`, `flow?${of}&id=${id}`, `failures?${of}`, `find?${of}&id=${id}`],
+      ...['input', 'output'].flatMap((part) => [`payload?${of}&id=${id}&part=${part}`]),
+      ...['input', 'output'].flatMap((part) => [`raw?${of}&id=${id}&part=${part}`]),
+      ...['output', 'log'].map((kind) => `stream?${of}&id=${id}&kind=${kind}`),
+      ...['waiting', 'scheduled', 'retrying', 'running', 'success', 'failed', 'cancelled'].map(
+        (state) => `jobs?${of}&state=${state}`,
+      ),
+      ...[`workers?${of}`, `limits?${of}`, `statistics?${of}`, `schedules?${of}`, 'overview'],
+    ];
+    const texts = await Promise.all(
+      routes.map(async (route) => [route, (await ask(base, `/api/${route}`)).text] as const),
+    );
+    return Object.fromEntries(texts);
+  }
+
+  const leaks = (views: Record<string, string>) =>
+    Object.entries(views).filter(([, text]) => FORMS.some((form) => text.includes(form)));
+
+  it('shows no secret of a job, wherever its handler and its client have put it', async () => {
+    const { base, client, workers } = await serve();
+    const fn = redis.fn();
+    await workers.add(
+      fn,
+      async (_input, job) => {
+        await job.step(`${SECRET} step`, () => SECRET);
+        await job.log(SECRET);
+        await job.chunk({ text: SECRET });
+        throw Object.assign(
+          new TypeError(SECRET, { cause: Object.assign(new Error(SECRET), { code: SECRET }) }),
+          {
+            name: `${SECRET}Error`,
+            code: `E_${SECRET}`,
+          },
+        );
+      },
+      { retry: { attempts: 1 } },
+    );
+    const { id } = await client.run(
+      fn,
+      { text: SECRET },
+      { headers: { [`x-${SECRET}`]: SECRET }, unique: { key: `${SECRET} key` } },
+    );
+    await redis.redis.hset(`job:${fn}:${id}`, `${SECRET} field`, SECRET);
+    await eventually(async () => expect((await client.get(fn, id))?.status).toBe('error'));
+    const views = await viewsOf(base, fn, id);
+    expect(leaks(views)).toEqual([]);
+    const job = await json<JobView>(base, `/api/job?fn=${fn}&id=${id}`);
+    expect(job).toMatchObject({
+      error: { name: '***Error', code: 'E_***', message: '***', cause: { code: '***' } },
+      ...{ headers: { 'x-***': '***' }, more: { '*** field': '***' } },
+      steps: [{ name: '*** step' }],
+    });
+    const live = listen(base, [
+      { job: id, fn },
+      { overview: 'default', fns: [fn] },
+    ]);
+    await until(() => live.events.some(({ name }) => name === 'job'));
+    live.close();
+    expect(JSON.stringify(live.events)).not.toContain(SECRET);
+    expect((live.events.find(({ name }) => name === 'job')?.data as LiveEvents['job']).job?.id).toBe(id);
+  });
+
+  it('shows no secret that another program writes into any field of a job', async () => {
+    const { base, client, workers } = await serve();
+    const fn = redis.fn();
+    await workers.add(fn, (_input, job) => job.step('one', () => null), { retry: { attempts: 1 } });
+    const { id } = await client.run(fn, 1, { headers: { a: 'b' }, unique: { key: 'key' } });
+    await eventually(async () => expect((await client.get(fn, id))?.status).toBe('success'));
+    const key = `job:${fn}:${id}`;
+    const stored = await redis.redis.hgetall(key);
+    const fields = [
+      ...Object.keys(stored),
+      'error',
+      'error:1',
+      'waits',
+      'flow',
+      'after',
+      'place',
+      'anything',
+    ];
+    for (const field of fields)
+      for (const value of [SECRET, JSON.stringify({ name: SECRET, message: SECRET, names: [SECRET] })]) {
+        // The name of a job's key is one to find it by.
+        if (field === 'key') continue;
+        await redis.redis.hset(key, field, value);
+        for (const status of field === 'status' ? [value] : ['error', 'idle']) {
+          await redis.redis.hset(key, 'status', status);
+          expect([field, status, leaks(await viewsOf(base, fn, id))]).toEqual([field, status, []]);
+        }
+        await redis.redis.del(key);
+        await redis.redis.hset(key, stored);
+      }
+  });
+
+  it('decodes MessagePack, so that a pattern finds what is in it', async () => {
+    const { base, client, workers } = await serve(undefined, { codec: 'msgpack' });
+    const fn = redis.fn();
+    await workers.add(fn, async (_input, job) => {
+      await job.chunk({ text: SECRET, number: 1.5 });
+      return { text: SECRET, number: 2.5 };
+    });
+    const { id } = await client.run(fn, { text: SECRET, number: 0.5 });
+    await eventually(async () => expect((await client.get(fn, id))?.status).toBe('success'));
+    expect(leaks(await viewsOf(base, fn, id))).toEqual([]);
+    const payload = await json<PayloadView>(base, `/api/payload?fn=${fn}&id=${id}&part=input`);
+    expect(JSON.parse(payload.text)).toMatchObject({ text: '***', number: 0.5 });
+    expect(payload).toMatchObject({ encoding: 'utf8', redacted: true });
+    expect((await ask(base, `/api/raw?fn=${fn}&id=${id}&part=output`)).text).toContain('***');
+  });
+
+  it('finds what JSON of another program has escaped', async () => {
+    const { base, client } = await serve();
+    const fn = redis.fn();
+    const { id } = await client.run(fn, null);
+    await redis.redis.hset(`job:${fn}:${id}`, 'input', `{"text":"\\u0074omato"}`);
+    expect(await json<PayloadView>(base, `/api/payload?fn=${fn}&id=${id}&part=input`)).toMatchObject({
+      ...{ text: '{"text":"***"}', redacted: true },
+    });
+  });
+
+  const CUT = Buffer.from(encode({ text: SECRET })).subarray(0, -1);
+  const encrypting: Codec = {
+    name: 'encrypted',
+    encode: () => Buffer.from([0xff, 0xfe]),
+    decode: () => ({ text: 'in the clear' }),
+  };
+  it.each<[string, Buffer, { codec?: 'msgpack' | Codec }]>([
+    ['bytes that its codec does not read', CUT, { codec: 'msgpack' }],
+    ['bytes where JSON is expected', Buffer.from([0xff, ...Buffer.from(SECRET)]), {}],
+    [
+      'MessagePack with bytes that are no text',
+      Buffer.from(encode(Buffer.from([0xff, 1]))),
+      { codec: 'msgpack' },
+    ],
+    ['what a codec of the app wrote, which may encrypt', Buffer.from([0xff, 0xfe]), { codec: encrypting }],
+  ])('hides %s, and says so', async (_, bytes, jobs) => {
+    const { base, client } = await serve(undefined, jobs);
+    const fn = redis.fn();
+    const { id } = await client.run(fn, null);
+    await redis.redis.hset(`job:${fn}:${id}`, 'input', bytes);
+    const path = `fn=${fn}&id=${id}&part=input`;
+    expect(await json<PayloadView>(base, `/api/payload?${path}`)).toEqual({
+      ...{
+        text: '(hidden)',
+        encoding: 'utf8',
+        bytes: bytes.length,
+        cut: false,
+        redacted: true,
+        hidden: true,
+      },
+    });
+    expect((await ask(base, `/api/raw?${path}`)).status).toBe(403);
+  });
+
+  it('sees the whole of a secret that is cut off behind what is shown', async () => {
+    const { base, client } = await serve({ redact: ({ text }) => text.replaceAll(SECRET, '') });
+    const fn = redis.fn();
+    const { id } = await client.run(fn, null);
+    const text = `${'x'.repeat(65_533)}${SECRET}${'y'.repeat(100_000)}`;
+    await redis.redis.hset(`job:${fn}:${id}`, 'input', text);
+    const shown = await json<PayloadView>(base, `/api/payload?fn=${fn}&id=${id}&part=input`);
+    expect(shown.text).toBe(`${'x'.repeat(65_533)}yyy`);
+  });
+
+  it('is asked nothing, and bytes are as they are, without it', async () => {
+    const job = defineJob(redis.fn(), { codec: 'msgpack' });
+    const { base, client } = await serve({});
+    const { id } = await client.run(job, { text: SECRET, number: 0.5 });
+    const path = `fn=${job.name}&id=${id}&part=input`;
+    const bytes = Buffer.from(encode({ text: SECRET, number: 0.5 }));
+    expect(await json<PayloadView>(base, `/api/payload?${path}`)).toEqual({
+      ...{
+        text: bytes.toString('base64'),
+        encoding: 'base64',
+        bytes: bytes.length,
+        cut: false,
+        redacted: false,
+      },
+    });
+    expect((await ask(base, `/api/raw?${path}`)).bytes).toEqual(bytes);
+  });
+});
