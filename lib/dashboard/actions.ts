@@ -3,8 +3,8 @@ import type { EndedJobs } from '../job/failed-jobs.js';
 import { LISTED_STATES, type ListedState } from '../job/job-views.js';
 import type { RunOptions } from '../gearmonkey/client/run-options.js';
 import type { ActReply, ActRequest, Which } from './api.js';
-import { answerTo } from './api.filter.js';
 import { audit } from './audit.js';
+import { deedEvent, nameIn, toldOf } from './audited.js';
 import { countOf } from './bulk-count.js';
 import { BulkRuns, type BulkWork } from './bulk-runs.js';
 import { cancelWork, mendWork, type MayCancel } from './bulk-work.js';
@@ -16,7 +16,6 @@ import { actOnSystem } from './system-acts.js';
 import { dateOf } from './times.js';
 import { ACTIONS, DashboardAccess, type ViewedFunction } from './viewed-instance.js';
 
-const MOST_TARGET = 500;
 const CANCELLABLE: readonly ListedState[] = ['waiting', 'scheduled', 'retrying', 'running'];
 
 /** What a user wants to do. */
@@ -37,16 +36,16 @@ export class DashboardActions {
 
   async act(user: DashboardUser, body: unknown): Promise<ActReply> {
     const request = asRequest(body);
-    const named = this.access.named(user, request.i, request.fn);
-    const deed = { ...named, user, request };
+    let deed: Deed = { ...nameIn(request), user, request };
     try {
-      if (!this.access.mayAct(user, request.action, named.fn, named.i))
+      deed = { ...deed, ...this.access.named(user, request.i, request.fn) };
+      if (!this.access.mayAct(user, request.action, deed.fn, deed.i))
         throw ApiFailure.notAllowed(`${request.action} here`);
       const reply = await this.perform(deed);
-      if (!request.dry && reply.bulk === undefined) this.audit(deed, defaultCount(reply));
+      if (!request.dry && reply.bulk === undefined) audit(deedEvent(deed, defaultCount(reply), { reply }));
       return reply;
     } catch (error) {
-      if (!request.dry) this.audit(deed, 0, error);
+      if (!request.dry) audit(deedEvent(deed, 0, { error }));
       throw error;
     }
   }
@@ -54,19 +53,25 @@ export class DashboardActions {
   /** @throws ApiFailure 403, 404 */
   cancelBulk(user: DashboardUser, id: unknown): void {
     const bulk = this.bulks.need(id);
-    if (!this.access.mayAct(user, bulk.action, bulk.fn, bulk.i))
-      throw ApiFailure.notAllowed('cancel this run');
-    this.bulks.cancel(bulk.id);
-  }
-
-  private audit({ user, request, i, fn }: Deed, count: number, error?: unknown): void {
-    const { action, id, schedule, which, row } = request;
-    const target = id ?? schedule ?? ((which ?? row) && JSON.stringify(which ?? row));
-    audit({
-      ...{ user: user.name, action, instance: i, fn, count, at: new Date() },
-      ...(target !== undefined && { target: target.slice(0, MOST_TARGET) }),
-      ...(error !== undefined && { error: answerTo(error)[1] }),
-    });
+    const event = {
+      ...({
+        user: user.name,
+        action: 'bulk-cancel',
+        instance: bulk.i,
+        fn: bulk.fn,
+        target: bulk.id,
+      } as const),
+      at: new Date(),
+    };
+    try {
+      if (!this.access.mayAct(user, bulk.action, bulk.fn, bulk.i))
+        throw ApiFailure.notAllowed('cancel this run');
+      this.bulks.cancel(bulk.id);
+      audit(event);
+    } catch (error) {
+      audit({ ...event, error: toldOf(error) });
+      throw error;
+    }
   }
 
   private async perform(deed: Deed): Promise<ActReply> {
@@ -123,7 +128,8 @@ export class DashboardActions {
     if (request.dry) return { ok: true, ...count };
     const bulk = this.bulks.start({
       ...{ i, fn, client, action: request.action, user: user.name, of: count.count ?? 0, work },
-      ended: (done, error) => this.audit(act, done, error && new ApiFailure(500, error.code, error.message)),
+      ended: (done, error) =>
+        audit(deedEvent(act, done, error && { error: new ApiFailure(500, error.code, error.message) })),
     });
     return { ok: true, bulk };
   }

@@ -1,6 +1,5 @@
 import {
   Catch,
-  HttpException,
   Inject,
   Injectable,
   Logger,
@@ -14,15 +13,15 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import { catchError, type Observable } from 'rxjs';
 import { GearMonkeyError } from '../job/errors.js';
-import { excerpt } from '../job/secrets.js';
-import { httpStatusOf } from '../nest/http-status.js';
+import { answerTo } from './answers.js';
+import { audit } from './audit.js';
+import { refusalEvent } from './audited.js';
 import type { ApiError } from './api.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { CheckedDashboard } from './dashboard.options.js';
 import { refusal } from './refusal.js';
 import { rawRequest, rawResponse } from './request-facts.js';
 
-const MAX_MESSAGE = 1000;
 const log = new Logger('Dashboard');
 
 /** Answers errors of the dashboard with `{ code, message }`. Those of the app's own guards go to the app's filters. */
@@ -30,8 +29,12 @@ const log = new Logger('Dashboard');
 export class ApiFilter implements ExceptionFilter<ApiFailure> {
   constructor(@Inject(HttpAdapterHost) private readonly adapters: HttpAdapterHost) {}
 
-  catch({ status, code, message, headers }: ApiFailure, host: ArgumentsHost): void {
-    const response = host.switchToHttp().getResponse<object>();
+  catch(failure: ApiFailure, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const refused = refusalEvent(http.getRequest<object>(), failure);
+    if (refused) audit(refused);
+    const { status, code, message, headers } = failure;
+    const response = http.getResponse<object>();
     const raw = rawResponse(response);
     if (raw.headersSent) return;
     for (const [name, value] of Object.entries(headers)) raw.setHeader(name, value);
@@ -71,19 +74,4 @@ export function failureOf(error: unknown): ApiFailure {
   const [status, { code, message }] = answerTo(error);
   if (status >= 500 && !(error instanceof GearMonkeyError)) log.error(error);
   return new ApiFailure(status, code, message);
-}
-
-/** The status and body for an error. */
-export function answerTo(error: unknown): [number, ApiError] {
-  if (error instanceof ApiFailure) return [error.status, { code: error.code, message: error.message }];
-  if (error instanceof GearMonkeyError)
-    return [httpStatusOf(error) ?? 500, { code: error.code, message: excerpt(said(error), MAX_MESSAGE) }];
-  if (error instanceof HttpException)
-    return [error.getStatus(), { code: 'HTTP', message: excerpt(error.message, MAX_MESSAGE) }];
-  return [500, { code: 'INTERNAL', message: 'The server could not answer. Its log says why.' }];
-}
-
-/** Those who operate an app can't change its code: without what it says to those who can. */
-function said({ message }: GearMonkeyError): string {
-  return message.replace(/ Check that (?:it|the server) is up\b.*$/s, '');
 }

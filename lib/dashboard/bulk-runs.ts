@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { ApiError, Action, BulkView } from './api.js';
-import { answerTo } from './api.filter.js';
+import { answerTo } from './answers.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { ViewedFunction } from './viewed-instance.js';
 

@@ -164,8 +164,8 @@ export class JobReads {
   shownListed({ i, fn }: ViewedFunction, job: Partial<ListedJob> & { state: ListedState }): object {
     const { input: _input, output: _output, error, waitsFor, ...known } = job;
     const of = { instance: i, fn };
-    const signal = waitsFor === undefined ? {} : { waitsFor: this.redaction.text(waitsFor, 'name', of) };
-    const rest = { ...known, ...signal };
+    const signals = waitsFor?.map((signal) => this.redaction.text(signal, 'name', of));
+    const rest = { ...known, ...(signals && { waitsFor: signals }) };
     if (!error) return rest;
     const { name, message, code } = this.redaction.error(error, of);
     return { ...rest, error: { name, message, code } };

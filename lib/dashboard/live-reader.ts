@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { chunksOf } from '../flow/chunks.js';
 import type { QueueOverview } from '../job/job-views.js';
 import type { DescribedJob } from '../gearmonkey/client/view-store.js';
-import { answerTo } from './api.filter.js';
+import { answerTo } from './answers.js';
 import type { ApiError } from './api.js';
 import type { LiveStream } from './live-stream.js';
 import type { Counted } from './counted.js';

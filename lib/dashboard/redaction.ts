@@ -92,7 +92,7 @@ export class Redaction {
       ...(isStatus(status) ? {} : { status: this.text(status, 'field', of) }),
       ...(options !== undefined && { options: this.text(options, 'field', of) }),
       ...(unique !== undefined && { unique: this.text(unique, 'field', of) }),
-      ...(waitsFor !== undefined && { waitsFor: this.text(waitsFor, 'name', of) }),
+      ...(waitsFor && { waitsFor: waitsFor.map((signal) => this.text(signal, 'name', of)) }),
       ...(steps && { steps: steps.map((step) => ({ ...step, name: this.text(step.name, 'name', of) })) }),
     };
   }

@@ -15,6 +15,8 @@ export const ACTIONS: readonly Action[] = [
   ...(['run', 'retry', 'cancel', 'discard', 'edit', 'pause', 'resume'] as const),
   ...(['schedule-run', 'schedule-pause', 'schedule-resume', 'limit-set', 'limit-reset'] as const),
 ];
+/** Longest name of a queue or target of another system, in characters. */
+const MAX_NAME = 1024;
 const ABILITIES: readonly Ability[] = [
   ...(['overview', 'statistics', 'jobs', 'find', 'job'] as const),
   ...(['failures', 'limits', 'schedules', 'workers'] as const),
@@ -97,8 +99,10 @@ export class DashboardAccess {
 
   /** A function's name, if the user may see it. @throws ApiFailure 403 · InvalidFunctionNameError */
   functionFor(user: DashboardUser, i: string, fn: unknown): string {
-    if (typeof fn !== 'string') throw ApiFailure.invalid('fn', "a function's name");
-    const name = functionName(fn);
+    if (typeof fn !== 'string' || fn === '' || fn.length > MAX_NAME)
+      throw ApiFailure.invalid('fn', "a function's name");
+    // Other systems have names of their own, such as queues with blanks.
+    const name = this.found(i)?.client ? functionName(fn) : fn;
     if (!this.mayView(user, name, i)) throw ApiFailure.notAllowed('see this function');
     return name;
   }

@@ -144,6 +144,11 @@ describe('gearmonkey', () => {
       const page = new URL('.', url);
       await expect((await fetch(page, { headers })).text()).resolves.toContain('<div id="app">');
       expect((await fetch(page)).status).toBe(401);
+      const body = JSON.stringify({ action: 'pause', fn: rig.fn() });
+      const json = { ...headers, 'content-type': 'application/json' };
+      await fetch(new URL('api/act', page), { method: 'POST', headers: json, body });
+      const audit = () => /audit (\{.*\})/.exec(program.stdout)?.[1];
+      expect(JSON.parse(await program.shows(audit, 'who did what'))).toMatchObject({ action: 'pause' });
       const unused = connect(Number(new URL(url).port), '127.0.0.1');
       await once(unused, 'connect');
       program.signal('SIGINT');

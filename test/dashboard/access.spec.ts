@@ -11,6 +11,7 @@ import {
   type DashboardUser,
 } from 'nestjs-gearmonkey/dashboard';
 import type {
+  ActReply,
   FunctionView,
   JobView,
   PayloadView,
@@ -160,6 +161,7 @@ describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
     const { app, base } = await serve({ auth });
     const { id } = await app.get(GearMonkeyClient).run('mail', 1);
     const events: AuditEvent[] = [];
+    const ids: string[] = [];
     const hear = (event: unknown) => void events.push(event as AuditEvent);
     subscribe('gearmonkey:audit', hear);
     try {
@@ -167,13 +169,27 @@ describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
       await ask(base, '/api/act', { ...as('reader'), body: { action: 'pause', fn: 'mail' } });
       const dry = { action: 'cancel', fn: 'mail', which: { state: 'waiting' }, dry: true };
       await ask(base, '/api/act', { ...as('root'), body: dry });
+      const made = await json<ActReply>(base, '/api/act', {
+        ...as('root'),
+        body: { action: 'run', fn: 'mail' },
+      });
+      ids.push(made.id ?? '');
+      await ask(base, '/api/job?fn=secret&id=7', as('mailer'));
+      await ask(base, '/api/act', { ...as('mailer'), body: { action: 'run', fn: 'secret' } });
+      const foreign = { ...as('root').headers, 'sec-fetch-site': 'cross-site' };
+      await ask(base, '/api/act', { headers: foreign, body: { action: 'pause', fn: 'mail' } });
     } finally {
       unsubscribe('gearmonkey:audit', hear);
     }
     expect(events).toMatchObject([
       { user: 'root', action: 'cancel', instance: 'default', fn: 'mail', target: id, count: 1 },
       { user: 'reader', action: 'pause', fn: 'mail', error: { code: 'NOT_ALLOWED' } },
+      { user: 'root', action: 'run', fn: 'mail', job: ids[0] },
+      { user: 'mailer', action: 'view', fn: 'secret', target: '7', error: { code: 'NOT_ALLOWED' } },
+      { user: 'mailer', action: 'run', fn: 'secret', error: { code: 'NOT_ALLOWED' } },
+      { user: 'root', action: 'pause', fn: 'mail', error: { code: 'CROSS_SITE' } },
     ]);
+    expect(events).toHaveLength(6);
   });
 
   it('changes nothing by a request that it could not audit', async () => {

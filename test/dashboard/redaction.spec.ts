@@ -40,19 +40,29 @@ describe('a dashboard with `redact`', () => {
     return { base, client: app.get(GearMonkeyClient), workers: app.get(GearMonkeyWorkers) };
   }
 
-  /** The texts of all views of a job. */
+  /** The texts of what is read of a job. */
+  const pagesOf = (base: string, fn: string, id: string) =>
+    textsOf(base, [
+      ...[`job?fn=${fn}&id=${id}`, `find?fn=${fn}&id=${id}`, `flow?fn=${fn}&id=${id}`],
+      ...['input', 'output'].map((part) => `payload?fn=${fn}&id=${id}&part=${part}`),
+      ...['input', 'output'].map((part) => `raw?fn=${fn}&id=${id}&part=${part}`),
+    ]);
+
+  /** The texts of all views, of one job and of its function. */
   async function viewsOf(base: string, fn: string, id: string): Promise<Record<string, string>> {
-    const of = `fn=${encodeURIComponent(fn)}`;
+    const of = `fn=${fn}`;
     const routes = [
-      ...[`job?${of}&id=${id}`, `flow?${of}&id=${id}`, `failures?${of}`, `find?${of}&id=${id}`],
-      ...['input', 'output'].flatMap((part) => [`payload?${of}&id=${id}&part=${part}`]),
-      ...['input', 'output'].flatMap((part) => [`raw?${of}&id=${id}&part=${part}`]),
+      `failures?${of}`,
       ...['output', 'log'].map((kind) => `stream?${of}&id=${id}&kind=${kind}`),
       ...['waiting', 'scheduled', 'retrying', 'running', 'success', 'failed', 'cancelled'].map(
         (state) => `jobs?${of}&state=${state}`,
       ),
       ...[`workers?${of}`, `limits?${of}`, `statistics?${of}`, `schedules?${of}`, 'overview'],
     ];
+    return { ...(await pagesOf(base, fn, id)), ...(await textsOf(base, routes)) };
+  }
+
+  async function textsOf(base: string, routes: readonly string[]): Promise<Record<string, string>> {
     const texts = await Promise.all(
       routes.map(async (route) => [route, (await ask(base, `/api/${route}`)).text] as const),
     );
@@ -103,7 +113,8 @@ describe('a dashboard with `redact`', () => {
     await until(() => live.events.some(({ name }) => name === 'job'));
     live.close();
     expect(JSON.stringify(live.events)).not.toContain(SECRET);
-    expect((live.events.find(({ name }) => name === 'job')?.data as LiveEvents['job']).job?.id).toBe(id);
+    const heard = live.events.find(({ name }) => name === 'job')?.data as LiveEvents['job'] | undefined;
+    expect(heard?.job?.id).toBe(id);
   });
 
   it('shows no secret that another program writes into any field of a job', async () => {
@@ -124,18 +135,17 @@ describe('a dashboard with `redact`', () => {
       'place',
       'anything',
     ];
-    for (const field of fields)
-      for (const value of [SECRET, JSON.stringify({ name: SECRET, message: SECRET, names: [SECRET] })]) {
-        // The name of a job's key is one to find it by.
-        if (field === 'key') continue;
-        await redis.redis.hset(key, field, value);
-        for (const status of field === 'status' ? [value] : ['error', 'idle']) {
-          await redis.redis.hset(key, 'status', status);
-          expect([field, status, leaks(await viewsOf(base, fn, id))]).toEqual([field, status, []]);
-        }
-        await redis.redis.del(key);
-        await redis.redis.hset(key, stored);
-      }
+    for (const field of fields) {
+      // The name of a job's key is one to find it by.
+      if (field === 'key') continue;
+      const isJson = /^(?:error|options|steps|tags)/.test(field);
+      const value = isJson ? JSON.stringify({ name: SECRET, message: SECRET, code: SECRET }) : SECRET;
+      const status = ['waits', 'after', 'error:1'].includes(field) ? 'idle' : 'error';
+      await redis.redis.hset(key, { status, [field]: value });
+      expect([field, leaks(await pagesOf(base, fn, id))]).toEqual([field, []]);
+      await redis.redis.del(key);
+      await redis.redis.hset(key, stored);
+    }
   });
 
   it('decodes MessagePack, so that a pattern finds what is in it', async () => {

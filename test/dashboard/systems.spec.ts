@@ -184,10 +184,24 @@ describe('the dashboard of', () => {
     await eventually(async () => expect(await stateOf(run)).toBe('running'));
     expect(await stateOf(cancelled)).toBe('ignored');
     expect(await on(run, 'cancel')).toMatchObject({ count: 0 });
-    for (const input of ['{"id":1}', '{"target":"other"}', '[]', '7'])
+    const neverEnded = ['running', 'accepted', 'done', 'x'].map((status) => JSON.stringify({ status }));
+    for (const input of ['{"id":1}', '{"target":"other"}', '[]', '7', '{"nope":5}', ...neverEnded])
       expect([input, (await ask(base, '/api/act', { body: { action: 'run', fn, input } })).status]).toEqual([
         ...[input, 400],
       ]);
+  });
+
+  it.each(['a b', 'odd q/ü', ' '])('qless shows and changes a queue with the name %j', async (queue) => {
+    const { app, native, row, act } = await serve('qless');
+    await app.get(QlessClient).queue(queue).put('klass', {});
+    const on = (action: string) => act({ action, fn: queue, row: { view: 'queues', key: queue } });
+    expect(await on('pause')).toMatchObject({ count: 1 });
+    expect(rowOf(await native('queues'), 'queue', queue)).toMatchObject({ paused: true });
+    expect((await row('queues', queue)).fn).toBe(queue);
+    const { id } = await act({ action: 'run', fn: queue, kind: 'klass', input: '{}' });
+    expect(await act({ action: 'cancel', fn: queue, row: { view: 'tracked', key: id } })).toMatchObject({
+      count: 1,
+    });
   });
 
   it('qless has tables of queues, tracked jobs, tags and workers', async () => {

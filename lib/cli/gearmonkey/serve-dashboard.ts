@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { ConsoleLogger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { basicAuth } from '../../dashboard/basic-auth.js';
 import { DashboardModule } from '../../dashboard/dashboard.module.js';
@@ -20,6 +21,18 @@ export interface DashboardFlags extends Flags {
 
 const AUTH = 'GEARMONKEY_DASHBOARD_AUTH';
 
+/** Warnings, errors, and what users do: not how Nest starts. */
+class AuditLog extends ConsoleLogger {
+  constructor() {
+    super({ logLevels: ['log', 'warn', 'error', 'fatal'] });
+  }
+
+  override log(message: unknown, ...context: unknown[]): void {
+    if (context.at(-1) === 'Dashboard' && String(message).startsWith('audit '))
+      super.log(message, ...context);
+  }
+}
+
 /** Serves the dashboard until the signal. @throws ConfigurationError, DashboardOpenError */
 export async function serve({ out, signal }: Context, _args: unknown, flags: DashboardFlags): Promise<void> {
   const { host, readOnly = false, hashTag = false, codec } = flags;
@@ -37,7 +50,7 @@ export async function serve({ out, signal }: Context, _args: unknown, flags: Das
   };
   // A browser may keep a connection that it has not used yet; Node's server would wait for it.
   const closing = { forceCloseConnections: true };
-  const app = await NestFactory.create(root, { logger: ['warn', 'error'], abortOnError: false, ...closing });
+  const app = await NestFactory.create(root, { logger: new AuditLog(), abortOnError: false, ...closing });
   try {
     await app.listen(port, host);
     const url = app.get(DashboardUrl, { strict: false }).url ?? (await app.getUrl()).replace(/\/?$/, '/');

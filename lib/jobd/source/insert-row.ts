@@ -1,8 +1,14 @@
 import type { Insertable } from 'kysely';
-import { InvalidOptionError } from '../../job/errors.js';
+import { InvalidOptionError, messageOf } from '../../job/errors.js';
 import { MAX_TARGET_LENGTH } from '../protocol/target-lists.js';
 import type { Database } from '../storage/database.js';
-import { DatabaseError, hadNoEffect, isContention } from '../storage/errors.js';
+import {
+  DatabaseError,
+  hadNoEffect,
+  isContention,
+  isRefusedRow,
+  isUnknownColumn,
+} from '../storage/errors.js';
 import { nowInSeconds } from '../storage/row-writer.js';
 import type { JobsTable, TableNames } from '../storage/schema.js';
 import type { TableRow } from './row-input.js';
@@ -52,6 +58,9 @@ export async function insertRow(
   try {
     return Number(await database.insist(insert, { signal, isFinal: (error) => !isContention(error) }));
   } catch (error) {
+    const cause = error instanceof DatabaseError ? error.cause : error;
+    if (isUnknownColumn(cause) || isRefusedRow(cause))
+      throw new InvalidOptionError('columns', columns, `what the table takes: ${messageOf(cause)}`);
     const what = hadNoEffect(error) ? 'The row was not added' : 'Whether the row was added is unknown';
     throw new DatabaseError(what, error);
   }

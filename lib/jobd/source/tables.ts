@@ -114,5 +114,8 @@ function columnsOf(input: unknown): TableRow {
       columns,
       'an object of columns and their values, without id and target',
     );
+  const { status } = columns as TableRow;
+  if (status !== undefined && !NOT_ENDED.some((one) => one === status))
+    throw new InvalidOptionError('status', status, `${NOT_ENDED.join(' or ')}: only these end some time`);
   return columns as TableRow;
 }

@@ -90,6 +90,12 @@ export function isRefusedRow(error: unknown): boolean {
   return REFUSED_NUMBERS.has(errno ?? 0) || REFUSED_STATES.test(sqlState ?? '');
 }
 
+/** Whether the table has no column of a name that the statement has. */
+export function isUnknownColumn(error: unknown): boolean {
+  if (['ER_BAD_FIELD_ERROR', '42703'].includes(codeOf(error))) return true;
+  return codeOf(error).startsWith('SQLITE_') && /no (?:such )?column/.test(messageOf(error));
+}
+
 /** Whether the server doesn't support the statement. */
 export function isRefusedStatement(error: unknown): boolean {
   return REFUSED_STATEMENTS.has(codeOf(error));

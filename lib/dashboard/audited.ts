@@ -1,0 +1,90 @@
+import { userOf } from './access.guard.js';
+import { answerTo } from './answers.js';
+import type { ActReply, ActRequest, ApiError } from './api.js';
+import type { AuditEvent } from './audit.js';
+import { ApiFailure } from './dashboard-errors.js';
+import type { DashboardUser } from './dashboard.options.js';
+import { rawRequest } from './request-facts.js';
+import { ACTIONS } from './viewed-instance.js';
+
+/** Longest text of an event that a request has brought. */
+const MOST_TEXT = 500;
+const REFUSALS: ReadonlySet<string> = new Set(['NOT_ALLOWED', 'READ_ONLY', 'CROSS_SITE']);
+
+/** What a user has asked for. */
+export interface AuditedDeed {
+  readonly user: DashboardUser;
+  readonly request: ActRequest;
+  readonly i: string;
+  readonly fn: string;
+}
+
+/** Errors of which there is an event: they are not refusals of another request. */
+const told = new WeakSet<object>();
+
+/** An error as an event has it. Its answer is no event of its own then. */
+export function toldOf(error: unknown): ApiError {
+  if (typeof error === 'object' && error !== null) told.add(error);
+  return answerTo(error)[1];
+}
+
+/** What a user has done, or was refused. */
+export function deedEvent(
+  { user, request, i, fn }: AuditedDeed,
+  count: number,
+  { reply, error }: { readonly reply?: ActReply; readonly error?: unknown } = {},
+): AuditEvent {
+  const { action, id, schedule, which, row, limit } = request;
+  const target = id ?? schedule ?? ((which ?? row) && JSON.stringify(which ?? row));
+  return {
+    ...{ user: user.name, action, instance: i, fn, count, at: new Date() },
+    ...(target !== undefined && { target: target.slice(0, MOST_TEXT) }),
+    ...(reply?.id !== undefined && { job: reply.id }),
+    ...(reply?.functions && { functions: reply.functions }),
+    ...(action === 'limit-set' && limit && { limit: numbersOf(limit) }),
+    ...(error !== undefined && { error: toldOf(error) }),
+  };
+}
+
+/** What a request names, before it is known whether its user may see that. */
+export function nameIn({ i, fn }: { readonly i?: unknown; readonly fn?: unknown }): {
+  i: string;
+  fn: string;
+} {
+  return { i: textOf(i), fn: textOf(fn) };
+}
+
+/** The event of a request that was refused on its way: a look at something hidden, or any change. Undefined for others. */
+export function refusalEvent(request: object, error: unknown): AuditEvent | undefined {
+  if (!(error instanceof ApiFailure) || told.has(error) || !REFUSALS.has(error.code)) return undefined;
+  const { query = {}, body } = request as { query?: Record<string, unknown>; body?: unknown };
+  const isLook = ['GET', 'HEAD'].includes(rawRequest(request).method ?? '');
+  const asked = isLook ? query : ((body ?? {}) as Record<string, unknown>);
+  const { i: instance, fn } = nameIn(asked);
+  const target = textOf(asked['id'] ?? asked['topics'] ?? asked['key']);
+  const action = isLook ? 'view' : (ACTIONS.find((one) => one === asked['action']) ?? 'other');
+  return {
+    ...{ user: nameOf(request), action, instance, fn, at: new Date(), error: answerTo(error)[1] },
+    ...(target !== '' && { target }),
+  };
+}
+
+function nameOf(request: object): string {
+  try {
+    return userOf(request).name;
+  } catch {
+    return '';
+  }
+}
+
+function textOf(given: unknown): string {
+  return typeof given === 'string' ? given.slice(0, MOST_TEXT) : '';
+}
+
+/** The parts that this package knows: a request may have had anything beside them. */
+function numbersOf({ concurrency, rate }: NonNullable<ActRequest['limit']>): ActRequest['limit'] {
+  return {
+    ...(concurrency !== undefined && { concurrency }),
+    ...(rate && { rate: { max: rate.max, per: rate.per } }),
+  };
+}
