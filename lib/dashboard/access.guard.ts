@@ -10,6 +10,7 @@ import {
 } from './dashboard.options.js';
 import { LocalAccess } from './local-access.js';
 import { refusal } from './refusal.js';
+import { noteUser } from './request-user.js';
 import { cookiesOf, isRead, isSameOrigin, rawRequest, rawResponse } from './request-facts.js';
 
 const POLICY = [
@@ -30,15 +31,6 @@ const HEADERS = {
 };
 const MAX_BODY = 256 * 1024;
 
-const users = new WeakMap<object, DashboardUser>();
-
-/** Who the request is from. */
-export function userOf(request: object): DashboardUser {
-  const user = users.get(rawRequest(request));
-  if (!user) throw new ApiFailure(401, 'NOT_LOGGED_IN', 'Log in first.');
-  return user;
-}
-
 /** Stands before everything the dashboard serves: headers, who it is, and for changes where they come from. */
 @Injectable()
 export class AccessGuard implements CanActivate {
@@ -56,7 +48,7 @@ export class AccessGuard implements CanActivate {
     const raw = rawRequest(request);
     const user = await this.userOf(request);
     if (!isUser(user)) throw refusal(this.options, raw);
-    users.set(raw, user);
+    noteUser(request, user);
     if (!isRead(raw)) this.checkChange(request);
     return true;
   }

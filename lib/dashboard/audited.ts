@@ -1,10 +1,10 @@
-import { userOf } from './access.guard.js';
 import { answerTo } from './answers.js';
 import type { ActReply, ActRequest, ApiError } from './api.js';
 import type { AuditEvent } from './audit.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
 import { rawRequest } from './request-facts.js';
+import { userOf } from './request-user.js';
 import { ACTIONS } from './viewed-instance.js';
 
 /** Longest text of an event that a request has brought. */

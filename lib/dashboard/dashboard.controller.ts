@@ -17,7 +17,7 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import type { ServerResponse } from 'node:http';
 import { PACKAGE_VERSION } from '../package/package-version.embedded.js';
-import { AccessGuard, userOf } from './access.guard.js';
+import { AccessGuard } from './access.guard.js';
 import { DashboardActions } from './actions.js';
 import { ApiErrors, ApiFilter, LoginFilter } from './api.filter.js';
 import type { Session } from './api.js';
@@ -30,6 +30,7 @@ import { idOf, JobReads, type Query as Asked } from './job-reads.js';
 import { LiveUpdates } from './live.js';
 import { PageAssets, type PageAsset } from './page-assets.js';
 import { pathOf, rawResponse } from './request-facts.js';
+import { userOf } from './request-user.js';
 import { SystemReads } from './system-reads.js';
 import { DashboardAccess } from './viewed-instance.js';
 
