@@ -71,6 +71,63 @@ export function expiryContract(rigOf: () => ClientRig): void {
       await expect(wait(rigOf(), rigOf().fn())).rejects.toMatchObject(failed);
     });
 
+    describe('and waits for others', () => {
+      const failed = { code: 'JOB_FAILED', cause: { code: 'JOB_EXPIRED' } };
+
+      /** A job that another waits for, as a worker has it that will claim no other. */
+      async function running() {
+        const fn = rigOf().fn();
+        const [source, client] = [rigOf().source(), rigOf().client()];
+        const parent = await client.run(fn, 'parent');
+        const claim = await claimOne(source, fn);
+        const succeed = async () => {
+          await subscribed(rigOf(), fn);
+          await source.settle([success(claim)]);
+        };
+        return { fn, client, source, options: { after: [parent], expires: 50 }, succeed };
+      }
+
+      it('rejects a result for which others asked before, and ends what stands behind it, without a worker', async () => {
+        const { fn, client, source, options, succeed } = await running();
+        const later = await client.run(fn, 'later', options);
+        const last = await client.run(fn, 'last', { after: [later] });
+        const results = [later, last].map((job) => job.result({ timeout: '20s' }));
+        const [came] = await Promise.all([Promise.allSettled(results), succeed()]);
+        expect(came).toMatchObject([
+          { status: 'rejected', reason: failed },
+          { status: 'rejected', reason: { code: 'JOB_FAILED', cause: { code: 'PARENT_FAILED' } } },
+        ]);
+        await source.close();
+      });
+
+      it('rejects a call, without a worker', async () => {
+        const { fn, client, source, options, succeed } = await running();
+        const call = client.call(fn, 'later', { ...options, timeout: '20s' });
+        const [came] = await Promise.all([Promise.allSettled([call]), succeed()]);
+        expect(came).toMatchObject([{ status: 'rejected', reason: failed }]);
+        await source.close();
+      });
+
+      it('rejects a call after jobs that have ended, without a worker', async () => {
+        const { fn, client, source, options, succeed } = await running();
+        const [observed] = await Promise.all([firstValueFrom(client.events(fn)), succeed()]);
+        expect(observed).toMatchObject({ type: 'finish' });
+        await expect(client.call(fn, 'later', { ...options, timeout: '20s' })).rejects.toMatchObject(failed);
+        await source.close();
+      });
+
+      it('completes observers of its progress and its output, without a worker', async () => {
+        const { fn, client, source, options, succeed } = await running();
+        const later = await client.run(fn, 'later', options);
+        const observed = [client.progress(fn, later.id), client.output(fn, later.id)].map((values) =>
+          lastValueFrom(values, { defaultValue: 'completed' }),
+        );
+        await Promise.all([...observed, succeed()]);
+        await expect(later.get()).resolves.toMatchObject(EXPIRED);
+        await source.close();
+      });
+    });
+
     it('is told to observers of another client, without a worker', async () => {
       const fn = rigOf().fn();
       const job = await rigOf()

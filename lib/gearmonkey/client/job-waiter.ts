@@ -89,17 +89,26 @@ async function follow(
     const endWhenExpired = (ms?: number) => (expiry ??= sight.expiryTimer()).start(ms);
     if (job.expiresIn !== undefined) endWhenExpired(job.expiresIn);
     let { isLater = false } = job;
+    // A job that a read shows as waiting may have been told on since.
+    let starts = 0;
     const final = new Promise<Job>((resolve, reject) => {
-      const check = () =>
+      const check = () => {
+        const known = starts;
         void sight
           .read(() => waits)
           .then((found) => {
             isLater = found.waitsForJobs !== undefined;
             if (isFinal(found.status)) resolve(found);
             else if (found.times.expires && found.status === 'idle') endWhenExpired();
+            else if (isLater && starts !== known) check();
           }, reject);
-      const started = () => {
-        if (isLater) check();
+      };
+      // One that was created just now, without others to wait for, needs no more than to finish.
+      const starting = mayBeFinal && {
+        started: () => {
+          starts += 1;
+          if (isLater) check();
+        },
       };
       const settle = (reply: string, mark: number | undefined) => {
         if (!sight.isOf(mark)) return;
@@ -112,7 +121,7 @@ async function follow(
         }
       };
       unfollow = feed.follow(job.id, {
-        started,
+        ...starting,
         finished: check,
         resync: check,
         replied: settle,

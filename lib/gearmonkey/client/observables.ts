@@ -82,6 +82,8 @@ export abstract class ObservedJob<T, J extends Job> implements Following {
   private expiry?: ExpiryTimer;
   /** Whether it waits for others: when it expires becomes known when these have ended, and it is an event then. */
   private isLater = false;
+  /** Whether that event came during a read, which may not show it. */
+  private hasStarted = false;
 
   constructor(
     private readonly feed: JobFeed,
@@ -96,6 +98,7 @@ export abstract class ObservedJob<T, J extends Job> implements Following {
   protected abstract show(job: J): void | Promise<void>;
 
   started(): void {
+    this.hasStarted = true;
     if (this.isLater) this.refresh();
   }
 
@@ -130,8 +133,10 @@ export abstract class ObservedJob<T, J extends Job> implements Following {
     const { subscriber } = this;
     if (subscriber.closed) return;
     try {
+      this.hasStarted = false;
       const job = await this.sight.read(() => !subscriber.closed);
       this.isLater = job.waitsForJobs !== undefined;
+      this.again ||= this.isLater && this.hasStarted;
       const shown = this.show(job);
       if (shown) await shown;
       this.reading = false;

@@ -4,9 +4,11 @@ import type { Signalled } from '../../job/signals.js';
 import type { StreamKind, StreamPage } from '../../job/streams.js';
 import { streamKey, type JobKey, type KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/record-scripts.js';
-import { cancel, type Cancellation, type Now } from '../wire/scripts.js';
+import { cancel, expire, type Cancellation, type Now } from '../wire/scripts.js';
 import type { RedisQuestions } from './redis-questions.js';
 
+/** What `expire` returns if the job has ended now, and others wait for it or it belongs to a flow. */
+export const EXPIRED_IN_FLOW = -2;
 /** Most entries of a stream that one call reads. */
 const PAGE = 500;
 
@@ -50,6 +52,14 @@ export class RedisRecordings {
       'Reading a stream',
       (redis) => scripts.readStream.run(redis, keys, kind, from, PAGE),
       { wanted },
+    );
+  }
+
+  /** Returns the milliseconds until the job expires, 0 if it has finished, -1 if it won't expire, or EXPIRED_IN_FLOW. */
+  expire(fn: string, { id, mark }: JobKey, now?: number): Promise<number> {
+    const { jobs, locks, channel } = this.keysOf(fn);
+    return this.questions.ask(fn, 'Expiring a job', (redis) =>
+      expire.run(redis, [jobs, locks, channel], now ?? '', id, mark ?? ''),
     );
   }
 }

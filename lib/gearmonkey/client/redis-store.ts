@@ -24,7 +24,7 @@ import { dueText } from './placement.js';
 import { readProgress, toStored, wrongType } from './job-replies.js';
 import { RedisFlows } from './redis-flows.js';
 import { RedisQuestions } from './redis-questions.js';
-import { RedisRecordings } from './redis-recordings.js';
+import { EXPIRED_IN_FLOW, RedisRecordings } from './redis-recordings.js';
 import { RedisViews } from './redis-views.js';
 import { fullFirst, numbersText, toLimitState, type Numbers } from '../wire/limit-rules.js';
 import { hear } from './hear.js';
@@ -144,11 +144,11 @@ export class RedisStore implements JobStore {
     return 'cancelled';
   }
 
-  expire(fn: string, { id, mark }: JobKey, now?: number): Promise<number> {
-    const { jobs, locks, channel } = this.keysOf(fn);
-    return this.questions.ask(fn, 'Expiring a job', (redis) =>
-      scripts.expire.run(redis, [jobs, locks, channel], now ?? '', id, mark ?? ''),
-    );
+  async expire(fn: string, key: JobKey, now?: number): Promise<number> {
+    const left = await this.recordings.expire(fn, key, now);
+    if (left !== EXPIRED_IN_FLOW) return left;
+    await this.flows.settleSoon(fn);
+    return 0;
   }
 
   async limits(fn: string, { key, size }: LimitsQuery): Promise<LimitState[]> {

@@ -160,7 +160,7 @@ export const collect = defineScript<[], number[]>('collect', (reply) =>
   (reply as number[]).map((index) => index - 1),
 );
 
-/** Returns the milliseconds until a job expires, 0 if it has finished, -1 if it will not expire. */
+/** Returns the milliseconds until a job expires, 0 if it has finished, -1 if it will not expire, -2 if it has ended now in a flow. */
 export const expire = defineScript<[now: Now, id: string, mark: number | ''], number>(
   'expire',
   (reply) => reply as number,

@@ -26,6 +26,13 @@ describe('expire.lua', () => {
     await expect(run(NOW + 50)).resolves.toBe(0);
   });
 
+  it('says that what follows has to be done, once, when it ends a job that others wait for', async () => {
+    await server.redis.zadd(`queue:${fn}:flows`, 1, '1');
+    await expect(run(NOW + 50)).resolves.toBe(-2);
+    await expect(server.redis.zscore(`queue:${fn}:flows`, '1')).resolves.toBe('2');
+    await expect(run(NOW + 50)).resolves.toBe(0);
+  });
+
   it('leaves a job that runs, or that has been begun', async () => {
     await claim(server.redis, fn);
     await expect(run(NOW + 50)).resolves.toBe(-1);

@@ -4,7 +4,8 @@
 
   KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] channel
   ARGV[1] now in ms, or ''   ARGV[2] id   ARGV[3] mark, or '' for any job with this id
-  Returns the ms until it expires, 0 if it has finished, or -1 if it will not expire.
+  Returns the ms until it expires, 0 if it has finished, -1 if it will not expire, or -2 if it has ended now and settle-flows.lua
+  has something to do.
 ]]
 -- include clock
 -- include finish
@@ -25,4 +26,5 @@ if left == 0 and job[3] then
 elseif left == 0 then
   redis.pcall('HSET', keys.jobs .. id, 'queued', '1')
 end
+if keys.ended_in_flow then return -2 end
 return left
