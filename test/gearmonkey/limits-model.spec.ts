@@ -6,7 +6,8 @@ import { numbersText, rulesText, toLimitState } from '../../lib/gearmonkey/wire/
 import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import * as limitScripts from '../../lib/gearmonkey/wire/limit-scripts.js';
 import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
-import type { Claimed, ListName } from '../model/job-model.js';
+import { mend } from '../../lib/gearmonkey/wire/view-scripts.js';
+import { LISTS, type Claimed, type ListName } from '../model/job-model.js';
 import { LEASE, MAX_STALLS, type Numbers, type Rules } from '../model/limit-ledger.js';
 import {
   checkLimits,
@@ -118,6 +119,28 @@ class ScriptLimitEngine implements LimitEngine {
 
   async deleteHash(id: string) {
     await this.redis.del(this.k.jobs + id);
+  }
+
+  async retry(now: number, id: string) {
+    const { jobs, locks, channel, control, high, normal, low, wake, ended, scheduled } = this.k;
+    const [status, finished] = await this.redis.hmget(jobs + id, 'status', 'finished');
+    if (status !== 'error') return false;
+    const keys = [jobs, locks, channel, control, high, normal, low, wake];
+    keys.push(`${ended}failed`, `${ended}cancelled`, scheduled);
+    const call = `call ${(this.calls += 1)}`;
+    return (await mend.run(this.redis, keys, now, 'retry', call, [id, finished ?? ''])) === 1;
+  }
+
+  async twice() {
+    const { limits, scheduled, high, normal, low } = this.k;
+    const ofKey = (key: string) => LISTS.map((list) => `${limits}wait:${list}:${key}`);
+    const lists = [high, normal, low, ...['a', 'b', 'c'].flatMap(ofKey)];
+    const reads = this.redis.pipeline();
+    for (const list of lists) reads.lrange(list, '0', '-1');
+    for (const times of [scheduled, `${limits}due`]) reads.zrange(times, '0', '-1');
+    const places = (await reads.exec())?.flatMap(([, ids]) => ids as string[]) ?? [];
+    const ids = places.map((entry) => entry.split(':')[0]);
+    return ids.flatMap((id, at) => (id !== undefined && ids.indexOf(id) < at ? [id] : []));
   }
 
   async limits(now: number) {

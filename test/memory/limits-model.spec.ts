@@ -1,6 +1,7 @@
 import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
 import { LimitCounts } from '../../lib/memory/limit-counts.js';
+import { mendJobs } from '../../lib/memory/memory-mend.js';
 import { MemoryFunction } from '../../lib/memory/memory-function.js';
 import type { Claimed, ListName } from '../model/job-model.js';
 import { LEASE, MAX_STALLS, type Numbers, type Rules } from '../model/limit-ledger.js';
@@ -89,6 +90,12 @@ class MemoryLimitEngine implements LimitEngine {
 
   async deleteHash(id: string) {
     this.fn.jobs['hashes'].delete(id);
+  }
+
+  async retry(now: number, id: string) {
+    const finished = this.fn.jobs.text(id, 'finished');
+    const ofNoFlow = { isHeld: () => false, retried: () => undefined };
+    return mendJobs(this.fn, 'retry', [{ id, finished }], now, ofNoFlow) === 1;
   }
 
   async limits(now: number) {

@@ -22,8 +22,8 @@ interface Job {
   /** Jobs that were enqueued without a key have it once a claim has given it to them. */
   isFiled: boolean;
   /** Whether jobs that come later have to wait behind it: it is neither scheduled nor without a key at first. */
-  readonly isInOrder: boolean;
-  readonly expires: number | undefined;
+  isInOrder: boolean;
+  expires: number | undefined;
   state: 'waiting' | 'running' | 'ended';
   due: number;
   leaseEnd: number;
@@ -175,6 +175,18 @@ export class LimitLedger {
     this.end(job);
     this.observe();
     return must;
+  }
+
+  /** What is wrong with an operator's retry, which the server did or did not do: of jobs that have failed in any way. */
+  retry(id: string, isDone: boolean): string[] {
+    const job = this.job(id);
+    const wasOver = job.state === 'ended' || this.isGone(job);
+    if (!isDone) return [];
+    this.end(job);
+    const fresh = { attempts: 0, snoozes: 0, stalls: 0, due: 0, expires: undefined, isInOrder: false };
+    Object.assign(job, fresh, { state: 'waiting' });
+    this.observe();
+    return wasOver && !job.isDeleted ? [] : [`${id} was retried, which had not ended`];
   }
 
   delete(id: string): void {

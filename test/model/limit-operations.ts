@@ -36,6 +36,10 @@ export interface LimitEngine {
   cancel(now: number, id: string): Promise<string>;
   expire(now: number, id: string): Promise<number>;
   deleteHash(id: string): Promise<void>;
+  /** An operator retries a job. Returns whether it waits again. */
+  retry(now: number, id: string): Promise<boolean>;
+  /** Ids that stand in two places; absent where a job has one place. */
+  twice?(): Promise<string[]>;
   limits(now: number): Promise<LimitState[]>;
   /** What is kept of the limit though no job is left, a line each. */
   remains(now: number): Promise<string[]>;
@@ -72,7 +76,7 @@ export type LimitOperation =
       readonly recover: boolean;
       readonly outcomes: readonly PickedOutcome[];
     }
-  | { readonly do: 'cancel' | 'expire' | 'delete'; readonly pick: number }
+  | { readonly do: 'cancel' | 'expire' | 'delete' | 'retry'; readonly pick: number }
   | { readonly do: 'pass'; readonly ms: number };
 
 /** How many rounds the rest of the jobs get in which to end. */
@@ -142,6 +146,7 @@ const operation: fc.Arbitrary<LimitOperation> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const), pick: fc.nat(9) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('expire' as const), pick: fc.nat(9) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), pick: fc.nat(9) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('retry' as const), pick: fc.nat(9) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: span }) },
 );
 
@@ -181,6 +186,7 @@ class LimitRun {
   async perform(step: LimitOperation): Promise<void> {
     await this.act(step);
     expect(this.ledger.compare(await this.engine.limits(this.now))).toEqual([]);
+    expect((await this.engine.twice?.()) ?? []).toEqual([]);
     await this.checkWake(step);
   }
 
@@ -253,6 +259,11 @@ class LimitRun {
       case 'expire': {
         const id = this.id(step.pick);
         if (id !== undefined) await engine.expire(now, id);
+        return;
+      }
+      case 'retry': {
+        const id = this.id(step.pick);
+        if (id !== undefined) expect(ledger.retry(id, await engine.retry(now, id))).toEqual([]);
         return;
       }
       case 'delete': {

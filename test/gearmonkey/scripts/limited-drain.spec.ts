@@ -3,7 +3,7 @@ import type { DrainedKind } from '../../../lib/gearmonkey/client/job-store.js';
 import { drainLimited } from '../../../lib/gearmonkey/wire/limit-scripts.js';
 import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
 import { useRedis } from '../../support/use-redis.js';
-import { claim, enqueueLimited, NOW } from './scripts.js';
+import { claim, enqueueLimited, expire, NOW } from './scripts.js';
 
 describe('drain-limited.lua', () => {
   const server = useRedis();
@@ -61,6 +61,16 @@ describe('drain-limited.lua', () => {
     await take();
     expect(await take(['1:1', 'retry', '1000', '{}'])).toEqual([]);
     expect(await drain('')).toEqual(['2']);
+  });
+
+  it('lets a strict key go that an expired job holds, which it drops', async () => {
+    await enqueueLimited(redis(), fn, ['a', 'a'], { rules: ':::strict:' });
+    await redis().hset(`job:${fn}:1`, 'options', `{"expires":${NOW + 1}}`);
+    await take();
+    await claim(redis(), fn, { slots: 0, outcomes: ['1:1', 'released', '', ''] });
+    await expire(redis(), fn, '1', NOW + 1);
+    expect(await drain('', 1)).toEqual([]);
+    expect(await redis().exists(limitKey('holders'))).toBe(0);
   });
 
   it('ends jobs that wait for a time, and lets their key go', async () => {

@@ -245,6 +245,29 @@ describe('limits in the scripts', () => {
       expect(await ids(claim(redis(), fn, { recover: 0 }))).toEqual(['2']);
     });
 
+    it('keeps the key for a job that runs and stands in the list a second time', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a'], { rules });
+      await redis().rpush(`limit:${fn}:wait:normal:a`, '1');
+      expect(await claim(redis(), fn)).toMatchObject({ claims: [{ id: '1' }], dropped: ['1'] });
+      expect(await ids(claim(redis(), fn))).toEqual([]);
+      expect(await ids(claim(redis(), fn, { outcomes: success('1:1') }))).toEqual(['2']);
+    });
+
+    it('keeps the key for a job that runs and is due a second time', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a'], { rules });
+      await claim(redis(), fn);
+      await redis().zadd(`limit:${fn}:due`, NOW + 1, '1:a');
+      expect(await ids(claim(redis(), fn, { now: NOW + 2 }))).toEqual([]);
+      expect(await ids(claim(redis(), fn, { now: NOW + 2, outcomes: success('1:1') }))).toEqual(['2']);
+    });
+
+    it('puts the job that holds the key to the front, and leaves it nowhere else', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a'], { rules });
+      await redis().hset(`limit:${fn}:holders`, 'a', '2');
+      await claim(redis(), fn, { slots: 0 });
+      await expect(redis().lrange(`limit:${fn}:wait:normal:a`, 0, -1)).resolves.toEqual(['1', '2']);
+    });
+
     it('lets the key go when the job that holds it is cancelled, or its hash deleted', async () => {
       await enqueueLimited(redis(), fn, ['a', 'a', 'a'], { rules });
       await claim(redis(), fn);

@@ -53,6 +53,19 @@ describe('mend.lua', () => {
     await expect(redis().lrange(keysOf(fn).normal, 0, -1)).resolves.toEqual(['1', '2']);
   });
 
+  it('lets a strict key go that an expired job held since it was released, so that others come first', async () => {
+    const rules = ':::strict:';
+    await enqueueLimited(redis(), fn, ['a', 'a'], { rules });
+    await redis().hset(job(), 'options', `{"expires":${NOW + 50}}`);
+    await claim(redis(), fn, { slots: 1 });
+    await claim(redis(), fn, { slots: 0, outcomes: ['1:1', 'released', '', ''] });
+    await expect(expire(redis(), fn, '1', NOW + 100)).resolves.toBe(0);
+    await expect(run('retry', { finished: String(NOW + 100), now: NOW + 100 })).resolves.toBe(1);
+    await expect(redis().lrange(`limit:${fn}:wait:normal:a`, 0, -1)).resolves.toEqual(['1', '2']);
+    const next = await claim(redis(), fn, { now: NOW + 100, recover: 0 });
+    expect(next.claims.map(({ id }) => id)).toEqual(['2']);
+  });
+
   it('counts a call twice that is sent again, and does nothing', async () => {
     await enqueue(redis(), fn, ['a']);
     await failed();

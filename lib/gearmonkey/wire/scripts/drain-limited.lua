@@ -48,10 +48,8 @@ local function drain_key(key)
       call('LREM', list, -1, ids[i])
       taken = taken + 1
     end
-    if what == 'end' then
-      finish_drained(ids[i])
-      limits.let_go(key, ids[i])
-    end
+    if what == 'end' then finish_drained(ids[i]) end
+    if what ~= 'stay' then limits.let_go(key, ids[i]) end
   end
   if taken > 0 then limits.refresh(key) end
   return taken > 0 and #ids == STEP

@@ -46,6 +46,7 @@ local function add_turns(limits)
         limits.refresh(key)
       elseif job[1] == 'idle' and first ~= id and not call('ZSCORE', keys.limits .. 'due', limits.entry_of(key, id))
         and not call('ZSCORE', keys.scheduled, id) then
+        for _, priority in ipairs(limits.PRIORITIES) do call('LREM', limits.list_of(key, priority), 0, id) end
         limits.await_turn(key, limits.priority_of(job[2]), id, true)
       elseif job[1] == 'busy' and not call('ZSCORE', leases, id .. ':' .. (job[3] or '')) then
         return id .. ':' .. (job[3] or '')
@@ -97,7 +98,7 @@ local function add_turns(limits)
     if not job.err and job[3] and not in_front then return false end
     call('SREM', keys.limits .. 'later:' .. key, id)
     if not job.err and job[1] == 'idle' and limits.await_turn(key, limits.priority_of(job[2]), id, in_front) then return true end
-    limits.let_go(key, id)
+    if job[1] ~= 'busy' then limits.let_go(key, id) end
     limits.refresh(key)
     return true
   end
@@ -154,7 +155,7 @@ local function add_turns(limits)
       return limits.park(key, time, alone)
     end
     local member = id and take(id, from or priority, true)
-    if member then occupy(key, id, member) elseif id then limits.let_go(key, id) end
+    if member then occupy(key, id, member) elseif id then limits.let_go_if_ended(key, id) end
     if limits.shared and not member then limits.pass_turn(key) end
     -- A job that could not be run, such as an expired one, was no turn.
     if call('EXISTS', own) == 0 then

@@ -162,6 +162,12 @@ local function open_limits(rules, override)
     end
   end
 
+  --- Lets a job of a strict key go if it has ended or is gone. One that runs may stand in a list as well.
+  local function let_go_if_ended(key, id)
+    local status = call('HGET', keys.limits .. 'holders', key) == id and (pcall('HGET', keys.jobs .. id, 'status') or '')
+    if status and status ~= 'idle' and status ~= 'busy' then let_go(key, id) end
+  end
+
   --- Makes a job wait for its key's turn, in front of the others or behind them. Returns false if a key has another type.
   local function await_turn(key, priority, id, in_front)
     local list = list_of(key, priority)
@@ -216,11 +222,7 @@ local function open_limits(rules, override)
     if not key then return end
     call('HDEL', keys.limits .. 'places', member)
     call('SREM', limits.space .. 'running:' .. key, limits.mark .. member)
-    local id = string.match(member, '^(.*):%d+$')
-    if call('HGET', keys.limits .. 'holders', key) == id then
-      local status = call('HGET', keys.jobs .. id, 'status')
-      if status ~= 'idle' and status ~= 'busy' then let_go(key, id) end
-    end
+    let_go_if_ended(key, string.match(member, '^(.*):%d+$'))
     refresh(key)
   end
 
@@ -236,12 +238,11 @@ local function open_limits(rules, override)
   limits.park = park
   limits.next_job = next_job
   limits.refresh = refresh
-  limits.let_go = let_go
+  limits.let_go, limits.let_go_if_ended = let_go, let_go_if_ended
   limits.await_turn = await_turn
   limits.await_time = await_time
   limits.entry_of, limits.split_entry = entry_of, split_entry
-  limits.forget_time = forget_time
-  limits.vacate = vacate
+  limits.forget_time, limits.vacate = forget_time, vacate
   limits.add_rings = add_rings
   limits.latest = limits.per and limits.per + MAX_SKEW + 1
   limits.PRIORITIES, limits.NEVER, limits.MAX_MOVES = PRIORITIES, NEVER, MAX_MOVES

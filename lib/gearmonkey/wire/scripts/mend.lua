@@ -57,7 +57,13 @@ end
 --- Puts a job behind those that wait in its queue, or in the list of its key. Returns false if that has another type.
 local function queued(id, from, key)
   local priority = (from == 'high' or from == 'low') and from or 'normal'
-  if key and limits then return limits.await_turn(key, priority, id, false) end
+  if key and limits then
+    -- It may have expired while it held its strict key: it does so no more, behind the others.
+    local has_let_go = limits.let_go(key, id)
+    local waits = limits.await_turn(key, priority, id, false)
+    if has_let_go then limits.refresh(key) end
+    return waits
+  end
   return type(pcall('LPUSH', keys[priority], id)) == 'number'
 end
 

@@ -26,11 +26,13 @@ end
 --- How many jobs of one key a call cancels: more would block the server.
 local MAX_REPLACED = 1000
 
-local function replace_one(limits, key, id, by)
+--- Cancels a job with this status; one that has ended or is gone lets its key go as well.
+local function replace_one(limits, key, id, by, wanted)
   local text = 'replaced by job ' .. by .. ' with the same key'
   local failure = cjson.encode({ name = 'JobCancelledError', code = 'JOB_CANCELLED', message = text })
   local status = call('HGET', keys.jobs .. id, 'status')
-  if status == 'idle' or status == 'busy' then
+  if status ~= wanted and (status == 'idle' or status == 'busy') then return end
+  if status == wanted then
     finish(keys, id, string.format('%.0f', now), '', '', 'cancelled', text, 'error', failure)
   end
   limits.let_go(key, id)
@@ -42,18 +44,18 @@ local function replace(limits, key, running, by)
     local list = limits.list_of(key, priority)
     local ids = call('LRANGE', list, 0, MAX_REPLACED - 1)
     call('LTRIM', list, MAX_REPLACED, -1)
-    for _, id in ipairs(ids) do replace_one(limits, key, id, by) end
+    for _, id in ipairs(ids) do replace_one(limits, key, id, by, 'idle') end
   end
   for _, id in ipairs(call('SRANDMEMBER', keys.limits .. 'later:' .. key, MAX_REPLACED)) do
     limits.forget_time(key, id)
-    replace_one(limits, key, id, by)
+    replace_one(limits, key, id, by, 'idle')
   end
   if running then
     for _, member in ipairs(call('SRANDMEMBER', limits.space .. 'running:' .. key, MAX_REPLACED)) do
       local own = string.sub(member, 1, #limits.mark) == limits.mark and string.sub(member, #limits.mark + 1)
       if own and call('ZREM', keys.leases, own) == 1 then
         pcall('PUBLISH', keys.cancel, own)
-        replace_one(limits, key, string.match(own, '^(.*):%d+$'), by)
+        replace_one(limits, key, string.match(own, '^(.*):%d+$'), by, 'busy')
         limits.vacate(key, own)
       end
     end
