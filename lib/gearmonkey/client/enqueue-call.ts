@@ -9,6 +9,8 @@ import type { EnqueuedKey, PlacedUnique, Placement } from './job-store.js';
 export interface CallPlacement extends Pick<Placement, 'queue' | 'score' | 'delay' | 'expiresIn' | 'limit'> {
   /** Milliseconds, in place of `score` and `delay`. */
   readonly debounce?: number | undefined;
+  /** Whether it goes after all calls before it, as one of a function with a strict order. */
+  readonly inOrder?: true;
 }
 
 /** The unique key of one job. */
@@ -45,9 +47,13 @@ export interface Batch extends Call {
 }
 
 /** The queue of new jobs, and when they are due. */
-export function callPlacementOf({ queue, score, delay, expiresIn, unique, limit }: Placement): CallPlacement {
-  if (unique?.rule.kind === 'debounce') return { queue, expiresIn, debounce: unique.rule.span };
-  return { queue, score, delay, expiresIn, ...(limit && { limit: { ...limit, keys: [] } }) };
+export function callPlacementOf(placement: Placement): CallPlacement {
+  const { queue, score, delay, expiresIn, unique, limit, inOrder } = placement;
+  // Of debounced jobs of a key the last input is that of the last call.
+  if (unique?.rule.kind === 'debounce')
+    return { queue, expiresIn, debounce: unique.rule.span, inOrder: true };
+  const limited = limit && { limit: { ...limit, keys: [] } };
+  return { queue, score, delay, expiresIn, ...(inOrder && { inOrder }), ...limited };
 }
 
 /** Whether options, as JSON, have tags. A user may have no right to their index. */
@@ -117,4 +123,14 @@ export function isFull(
 
 export function sizeOf(inputs: readonly Payload[]): number {
   return inputs.reduce((size, { length }) => size + length, 0);
+}
+
+/** Lets no more jobs join the open calls of a function that go in order: a new one goes behind them. */
+export function closeInOrder(batches: Map<string, Batch>, fn: string): void {
+  for (const [key, batch] of batches) if (batch.fn === fn && batch.placement.inOrder) batches.delete(key);
+}
+
+/** The jobs that are new, without those that were there before. */
+export function createdOf(keys: readonly EnqueuedKey[]): string[] {
+  return keys.filter(({ created }) => created).map(({ id }) => id);
 }

@@ -18,6 +18,8 @@ import { createJobs } from './create-jobs.js';
 import {
   addUnique,
   callPlacementOf,
+  closeInOrder,
+  createdOf,
   isFull,
   hasTags,
   sizeOf,
@@ -84,8 +86,9 @@ export class Enqueuer {
 
   /** @throws as JobStore.enqueue */
   add(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
-    // Twice as many as senders: no sender waits until the next part is known.
-    return inParts(fn, inputs, 2 * SENDERS, (part, first) => this.addPart(fn, part, placement, first));
+    // Twice as many as senders: no sender waits until the next part is known. In order nothing is sent behind a part that failed.
+    const atATime = placement.inOrder ? 1 : 2 * SENDERS;
+    return inParts(fn, inputs, atATime, (part, first) => this.addPart(fn, part, placement, first));
   }
 
   /** @param first the index of the part's first job */
@@ -125,7 +128,7 @@ export class Enqueuer {
 
   /** Collects until the tick is over and a sender is free. */
   private open(key: string, fn: string, placement: Call['placement']): Batch {
-    const sender = this.senderOf(fn, placement.debounce !== undefined);
+    const sender = this.senderOf(fn, placement.inOrder);
     const call: Call = {
       fn,
       placement,
@@ -139,6 +142,7 @@ export class Enqueuer {
     };
     // Redis answers calls together that it reads together: client and server would then wait for each other in turn.
     const later = this.batches.has(key) ? setImmediate : process.nextTick;
+    if (placement.inOrder) closeInOrder(this.batches, fn);
     const sent = Promise.all([sender.last, new Promise<void>((resolve) => later(resolve))]).then(() => {
       if (this.batches.get(key)?.inputs === call.inputs) this.batches.delete(key);
       return this.send(sender, call);
@@ -152,12 +156,12 @@ export class Enqueuer {
     return Object.assign(call, { keys: withDeadline(sent, this.options.timeout, late) });
   }
 
-  /** They are used one after the other. Debounced jobs have one: the last input is that of the last call. */
-  private senderOf(fn: string, isDebounced: boolean): Sender {
-    const [group, count] = isDebounced ? [`${fn} debounced`, 1] : [fn, SENDERS];
+  /** They are used one after the other. Calls that are sent in order have one, which sends each until it is answered. */
+  private senderOf(fn: string, inOrder = false): Sender {
+    const [group, count] = inOrder ? [`${fn} in order`, 1] : [fn, SENDERS];
     let senders = this.senders.get(group);
     if (!senders) {
-      const key = `${this.keysOf(fn).senders}${this.name}:${isDebounced ? 'd' : ''}`;
+      const key = `${this.keysOf(fn).senders}${this.name}:${inOrder ? 'o' : ''}`;
       senders = Array.from({ length: count }, (_, index) => ({
         key: `${key}${index}`,
         calls: 0,
@@ -241,9 +245,4 @@ export class Enqueuer {
       throw new NotDurableError(fn, createdOf(keys), messageOf(error));
     }
   }
-}
-
-/** The jobs that are new, without those that were there before. */
-function createdOf(keys: readonly EnqueuedKey[]): string[] {
-  return keys.filter(({ created }) => created).map(({ id }) => id);
 }

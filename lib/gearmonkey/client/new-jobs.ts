@@ -150,14 +150,16 @@ export class NewJobs {
     const limit = this.functions.limitOf(ref);
     if (!limit && !unique) return placement;
     const limited = limit && placedLimit(limit, inputs, placement);
-    if (!unique) return { ...placement, ...(limited && { limit: limited }) };
+    const inOrder = limit?.rules.order === 'strict' && { inOrder: true as const };
+    if (!unique) return { ...placement, ...inOrder, ...(limited && { limit: limited }) };
     if (limit && limit.onFull !== 'wait')
       throw new InvalidOptionError(
         'unique',
         unique.rule.kind,
         `absent when the limit says onFull: '${limit.onFull}'`,
       );
-    return { ...placement, unique: { rule: unique.rule, keys: inputs.map((input) => unique.keyOf(input)) } };
+    const keys = inputs.map((input) => unique.keyOf(input));
+    return { ...placement, ...inOrder, unique: { rule: unique.rule, keys } };
   }
 
   /** What the module and the definition add to a job's options. */

@@ -20,6 +20,8 @@ export interface Placement {
   readonly limit?: PlacedLimit;
   /** Present if another job may stand for a new one. */
   readonly unique?: PlacedUnique;
+  /** True for functions with a strict order: jobs are created in the order of the calls, also when connections break. */
+  readonly inOrder?: true;
 }
 
 /** The limit of new jobs. */
