@@ -26,6 +26,8 @@ export interface Claim {
   readonly stalls: number;
   /** How often its handler postponed it with a SnoozeError. @default 0 */
   readonly snoozes?: number;
+  /** Whether its system ends it if this attempt fails, whatever the outcome asks for. @default false */
+  readonly isLast?: boolean;
   /** How long it could have run before, in ms; absent if it was claimed before or the source doesn't know. */
   readonly waited?: number | undefined;
   /** Options that were given when the job was enqueued. */

@@ -105,6 +105,11 @@ export class SnoozeError extends GearMonkeyError {
   }
 }
 
+/** Whether a job whose attempt with this number fails is not tried again. */
+export function isLast(retry: RetryOptions | undefined, attempt: number): boolean {
+  return attempt >= (retry?.attempts ?? 1);
+}
+
 /** Milliseconds to wait after a failed attempt (the first is 1), or undefined when the job has failed for good. */
 export function retryDelay(
   retry: RetryOptions | undefined,
@@ -115,7 +120,7 @@ export function retryDelay(
   if (isHopeless(error)) return undefined;
   if (isInstance(error, RetryLaterError))
     return attempt < (retry?.attempts ?? MAX_ATTEMPTS) ? toMilliseconds('delay', error.delay) : undefined;
-  return attempt < (retry?.attempts ?? 1) ? backoffDelay(retry ?? {}, attempt, error, random) : undefined;
+  return !isLast(retry, attempt) ? backoffDelay(retry ?? {}, attempt, error, random) : undefined;
 }
 
 /** Errors that another attempt would only repeat: an invalid input, an output that can't be stored, a signal that came too late. */

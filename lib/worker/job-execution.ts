@@ -1,5 +1,5 @@
 import { payloadBytes, read, write, type Codec, type Payload } from '../job/codec.js';
-import { ConfigurationError, PayloadTooLargeError, type ErrorDetail } from '../job/errors.js';
+import { PayloadTooLargeError, type ErrorDetail } from '../job/errors.js';
 import {
   JobTimeoutError,
   JobWaitsError,
@@ -8,8 +8,7 @@ import {
   type JobAbortedError,
 } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
-import type { RetryOptions } from '../job/retry.js';
-import { NO_HEADERS } from '../job/headers.js';
+import { isLast, type RetryOptions } from '../job/retry.js';
 import { DEFAULT_MAX_STEP_BYTES } from '../job/steps.js';
 import { validate } from '../job/standard-schema.js';
 import { withoutContext } from '../job/without-context.js';
@@ -19,6 +18,7 @@ import { settleResult } from './handler-result.js';
 import { JobParents } from './job-parents.js';
 import { JobSteps } from './job-steps.js';
 import { JobStreams } from './job-streams.js';
+import { runInContext } from './run-in-context.js';
 import { RunningJob } from './running-job.js';
 import { RunTrace } from './traced-source.js';
 
@@ -76,6 +76,11 @@ export class JobExecution {
     return this.claim.attempts - this.claim.stalls;
   }
 
+  /** Whether the job is not tried again if this attempt fails. */
+  get isLastAttempt(): boolean {
+    return this.claim.isLast === true || isLast(this.retry, this.attempt);
+  }
+
   start(): void {
     this.began = performance.now();
     const trace = (this.trace = RunTrace.of(this.source, this.claim, this.attempt));
@@ -95,6 +100,11 @@ export class JobExecution {
   /** The worker shuts down: the job goes back before its next step. */
   endAtStep(): void {
     this.endsAtStep = true;
+  }
+
+  /** Its job has found out that it has to stop. */
+  onAbort(): void {
+    this.end(undefined);
   }
 
   /** The claim is lost: nothing is settled. */
@@ -137,19 +147,20 @@ export class JobExecution {
     if (this.reason) throw this.reason;
     const streams = this.streams(codec);
     const steps = this.steps(codec, streams);
-    const onAbort = () => this.end(undefined);
     const parents = this.parents(codec);
-    const job = (this.job = new RunningJob(this.source, this.claim, input, onAbort, steps, streams, parents));
+    const job = (this.job = new RunningJob(this.source, this.claim, input, this, steps, streams, parents));
     const attempt = async () => {
       // `runWith` may have taken longer than the job's timeout, or than its lease.
       job.signal.throwIfAborted();
       return settleResult(await handle(input, job), job);
     };
-    const returned = await this.inContext(attempt).catch(async (error: unknown) => {
-      // The next attempt goes on from there. What can't be written now was not, and the first error counts.
-      await Promise.allSettled([steps.flush(), streams.flush()]);
-      throw error;
-    });
+    const returned = await runInContext(attempt, this.claim, this.limits.runWith).catch(
+      async (error: unknown) => {
+        // The next attempt goes on from there. What can't be written now was not, and the first error counts.
+        await Promise.allSettled([steps.flush(), streams.flush()]);
+        throw error;
+      },
+    );
     await steps.end();
     await streams.flush();
     const output = definition.output
@@ -197,22 +208,6 @@ export class JobExecution {
         throw reason;
       },
     });
-  }
-
-  /** The output is that of the handler; the result of `runWith` is ignored. */
-  private async inContext(handle: () => Promise<unknown>): Promise<unknown> {
-    const { runWith } = this.limits;
-    if (!runWith) return handle();
-    let handled: Promise<unknown> | undefined;
-    const next = () => {
-      handled ??= handle();
-      // Its rejection is handled below, when `runWith` has ended.
-      handled.catch(() => undefined);
-      return handled;
-    };
-    await runWith(this.claim.options.headers ?? NO_HEADERS, next);
-    if (!handled) throw new ConfigurationError('`runWith` ended without calling next(), so no handler ran.');
-    return handled;
   }
 
   private encode(codec: Codec, value: unknown): Payload {

@@ -16,6 +16,12 @@ import type { JobStreams } from './job-streams.js';
 import { waitSpan, type JobSignal, type WaitOptions } from './signal-wait.js';
 import { showAs } from '../job/show-as.js';
 
+/** What a job knows of its run. */
+interface RunOfJob {
+  readonly isLastAttempt: boolean;
+  onAbort(reason: JobAbortedError): void;
+}
+
 /** A job while its handler runs: the second argument of every handler, or `@CurrentJob()`. */
 export class RunningJob<Input = unknown> {
   static {
@@ -33,7 +39,7 @@ export class RunningJob<Input = unknown> {
     /** @internal */
     readonly claim: Claim,
     readonly input: Input,
-    private readonly onAbort: (reason: JobAbortedError) => void,
+    private readonly run: RunOfJob,
     private readonly steps?: JobSteps,
     private readonly streams?: JobStreams,
     private readonly waitedFor?: JobParents,
@@ -47,9 +53,20 @@ export class RunningJob<Input = unknown> {
     return this.claim.fn;
   }
 
-  /** How often this job was started, this time included. */
+  /**
+   * How often this job was started, this time included, and also by workers that died: those don't count for
+   * `retry.attempts`. Whether it is tried again says `isLastAttempt`.
+   */
   get attempts(): number {
     return this.claim.attempts;
+  }
+
+  /**
+   * Whether the job has failed for good if this run throws, as the options for retries say and its system: workers that died
+   * and snoozes don't count. An `UnrecoverableError` ends any job, and a `RetryLaterError` of one without `retry.attempts` none.
+   */
+  get isLastAttempt(): boolean {
+    return this.run.isLastAttempt;
   }
 
   /** How often its handler postponed it with a SnoozeError. */
@@ -97,12 +114,12 @@ export class RunningJob<Input = unknown> {
    * @throws NotSerializableError · PayloadTooLargeError · JobAbortedError when the job has to stop
    */
   chunk(value: unknown): Promise<void> {
-    return quietly(this.goOn(() => this.needStreams().chunk(value)));
+    return quietly(this.goOn(() => this.need(this.streams, 'streams').chunk(value)));
   }
 
   /** Adds a line to the job's log; one of more than 8,192 characters is cut. The same as `chunk` otherwise. */
   log(line: string): Promise<void> {
-    return quietly(this.goOn(() => this.needStreams().log(line)));
+    return quietly(this.goOn(() => this.need(this.streams, 'streams').log(line)));
   }
 
   /**
@@ -115,7 +132,7 @@ export class RunningJob<Input = unknown> {
    * has to stop · what `run` throws: it is not recorded then
    */
   step<Output>(name: string, run: () => Output | Promise<Output>): Promise<Output> {
-    return quietly(this.goOn(() => this.needSteps().run(name, run)));
+    return quietly(this.goOn(() => this.need(this.steps, 'steps').run(name, run)));
   }
 
   /**
@@ -126,7 +143,7 @@ export class RunningJob<Input = unknown> {
    */
   cursor<Value>(name: string, { start, codec }: CursorStart<Value>): Promise<JobCursor<Value>> {
     const written = codec === undefined ? undefined : codecOf(codec);
-    return quietly(this.goOn(() => this.needSteps().cursor(name, start, written)));
+    return quietly(this.goOn(() => this.need(this.steps, 'steps').cursor(name, start, written)));
   }
 
   /**
@@ -164,7 +181,9 @@ export class RunningJob<Input = unknown> {
    * @throws ParentLostError if one is no longer kept · UnreadablePayloadError · JobAbortedError when the job has to stop
    */
   parents<F extends FunctionRef>(ref?: F): Promise<ParentJob<OutputOf<F>>[]> {
-    return quietly(this.goOn(() => this.needParents().of(ref))) as Promise<ParentJob<OutputOf<F>>[]>;
+    return quietly(this.goOn(() => this.need(this.waitedFor, 'parents').of(ref))) as Promise<
+      ParentJob<OutputOf<F>>[]
+    >;
   }
 
   /**
@@ -182,18 +201,13 @@ export class RunningJob<Input = unknown> {
     if (this.reason) return;
     this.reason = reason;
     this.controller?.abort(reason);
-    this.onAbort(reason);
+    this.run.onAbort(reason);
   }
 
   /** @throws JobAbortedError when the job has to stop */
   private async goOn<T>(to: () => Promise<T>): Promise<T> {
     if (this.reason) throw this.reason;
     return to();
-  }
-
-  private needSteps(): JobSteps {
-    if (this.steps) return this.steps;
-    throw new ConfigurationError('This job has no steps: no worker runs it.');
   }
 
   private waitForSignal(
@@ -207,18 +221,13 @@ export class RunningJob<Input = unknown> {
         throw new ConfigurationError(
           `The batch handler of "${this.fn}" called job.${call}, which would end the runs of the other jobs. Use a handler without \`batch\`.`,
         );
-      return this.needSteps().waitForAny(names, timeout);
+      return this.need(this.steps, 'steps').waitForAny(names, timeout);
     });
   }
 
-  private needStreams(): JobStreams {
-    if (this.streams) return this.streams;
-    throw new ConfigurationError('This job has no streams: no worker runs it.');
-  }
-
-  private needParents(): JobParents {
-    if (this.waitedFor) return this.waitedFor;
-    throw new ConfigurationError('This job has no parents: no worker runs it.');
+  private need<Part>(part: Part | undefined, name: string): Part {
+    if (part) return part;
+    throw new ConfigurationError(`This job has no ${name}: no worker runs it.`);
   }
 
   private async tell(dividend: number, divisor: number): Promise<void> {

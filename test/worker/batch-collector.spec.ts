@@ -8,6 +8,7 @@ import { eventually } from '../support/until.js';
 import { claimOf } from './kept-records.js';
 
 const WAIT_MS = 20;
+const RUN = { isLastAttempt: false, onAbort: () => undefined };
 
 describe('BatchCollector', () => {
   /** The inputs of the batches that have begun, and what ends each. */
@@ -28,7 +29,7 @@ describe('BatchCollector', () => {
 
   function add(input: unknown): { job: RunningJob; output: Promise<unknown> } {
     const source = { progress: async () => true };
-    const job = new RunningJob(source, claimOf(1), input, () => undefined);
+    const job = new RunningJob(source, claimOf(1), input, RUN);
     const output = collector.add(input, job);
     output.catch(() => undefined);
     return { job, output };
@@ -68,7 +69,7 @@ describe('BatchCollector', () => {
 
   it('refuses a job whose run has ended before it comes', async () => {
     open({ size: 1 });
-    const job = new RunningJob({ progress: async () => true }, claimOf(1), 'late', () => undefined);
+    const job = new RunningJob({ progress: async () => true }, claimOf(1), 'late', RUN);
     job.abort(new JobCancelledError('fn', '1'));
     await expect(collector.add('late', job)).rejects.toThrow(JobCancelledError);
     expect(inputs()).toEqual([]);

@@ -9,12 +9,14 @@ import { gate } from '../support/gate.js';
 
 const CLAIM = { fn: 'fn', id: '1', token: 1, input: new Uint8Array(), attempts: 1, stalls: 0, options: {} };
 
+const RUN = { isLastAttempt: false, onAbort: () => undefined };
+
 /** A running job, and what was reported of it. */
 function running() {
   const reported: string[] = [];
   const update = async (_: unknown, dividend: number, divisor: number) =>
     reported.push(`${dividend}/${divisor}`) > 0;
-  return { reported, job: new RunningJob({ progress: update }, CLAIM, 'input', () => undefined) };
+  return { reported, job: new RunningJob({ progress: update }, CLAIM, 'input', RUN) };
 }
 
 const refuse = (): never => {
@@ -90,7 +92,7 @@ describe('settleResult', () => {
       if (dividend === 1) await first.passed;
       return true;
     };
-    const job = new RunningJob({ progress: update }, CLAIM, 'input', () => undefined);
+    const job = new RunningJob({ progress: update }, CLAIM, 'input', RUN);
     const output = settleResult(of(progress(1, 2), progress(2, 2), 'out'), job);
     await turn();
     expect(reported).toEqual([1]);

@@ -5,12 +5,17 @@ import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
 import type { AttemptError } from '../../lib/job/job.js';
 import { defineJob, type RunLimits } from '../../lib/job/job-definition.js';
 import { RetryLaterError, SnoozeError, UnrecoverableError, type RetryOptions } from '../../lib/job/retry.js';
+import { codecOf } from '../../lib/job/codec.js';
+import type { Claim } from '../../lib/job/job-source.js';
+import { ALL_CAPABILITIES } from '../../lib/job/source-capabilities.js';
+import { JobExecution } from '../../lib/worker/job-execution.js';
 import { bindHandler, checkJobLimits, type JobHandler } from '../../lib/worker/job-handler.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { claimOne } from '../contract/claiming.js';
 import { useMemory } from '../memory/use-memory.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
+import { claimOf } from './kept-records.js';
 
 const FAST: RetryOptions = { backoff: 'fixed', delay: 1 };
 const bad: [string, RunLimits][] = [
@@ -50,6 +55,31 @@ describe('defineJob', () => {
   });
 });
 
+describe('the last attempt', () => {
+  const isLast = (claim: Partial<Claim>, limits: RunLimits = {}, jobLimits = checkJobLimits({})) => {
+    const bound = bindHandler(defineJob('fn'), limits, () => 1);
+    const binding = { ...bound, limits: { ...bound.limits, jobLimits } };
+    const shared = { codec: codecOf('json'), maxPayloadBytes: 1000 };
+    const whole = { ...claimOf(1), ...claim };
+    const source = { progress: async () => true, capabilities: ALL_CAPABILITIES, system: 'x', address: 'x' };
+    return new JobExecution(whole, binding, shared, source, () => undefined).isLastAttempt;
+  };
+
+  it.each<[string, Partial<Claim>, boolean]>([
+    ['the attempts that failed', { attempts: 3, stalls: 0 }, true],
+    ['no claim whose worker died', { attempts: 3, stalls: 1 }, false],
+    ['what the job says', { attempts: 1, options: { retry: { attempts: 1 } } }, true],
+    ['what its system says', { attempts: 1, isLast: true }, true],
+  ])('is told by %s', (_, claim, expected) => {
+    expect(isLast(claim, { retry: { attempts: 3 } })).toBe(expected);
+  });
+
+  it('comes sooner where the worker limits the attempts of a job', () => {
+    const claim = { attempts: 2, options: { retry: { attempts: 5 } } };
+    expect([isLast(claim), isLast(claim, {}, checkJobLimits({ attempts: 2 }))]).toEqual([false, true]);
+  });
+});
+
 describe('JobWorker, when a handler fails', () => {
   const rig = useMemory();
 
@@ -79,6 +109,25 @@ describe('JobWorker, when a handler fails', () => {
       attempts: 3,
       said: ['attempt 1', 'attempt 2', 'attempt 3'],
     });
+  });
+
+  it.each<[string, RunLimits, RunOptions, boolean[]]>([
+    ['no options', {}, {}, [true]],
+    ['options of the handler', { retry: { ...FAST, attempts: 3 } }, {}, [false, false, true]],
+    [
+      'those of the job',
+      { retry: { ...FAST, attempts: 3 } },
+      { retry: { attempts: 2, delay: 1 } },
+      [false, true],
+    ],
+  ])('says in each attempt whether it is the last, with %s', async (_, limits, options, expected) => {
+    const last: boolean[] = [];
+    const handle: JobHandler = (__, { isLastAttempt }: RunningJob) => {
+      last.push(isLastAttempt);
+      throw new Error('no');
+    };
+    await attemptsOf(handle, limits, options);
+    expect(last).toEqual(expected);
   });
 
   it('succeeds when a later attempt does', async () => {

@@ -6,9 +6,10 @@ import { runProgram, TYPESCRIPT_WITHOUT_MAPS } from '../support/test-process.js'
 
 const CLAIM = { fn: 'fn', id: '1', token: 1, input: new Uint8Array(), attempts: 1, stalls: 0, options: {} };
 
+const RUN = { isLastAttempt: false, onAbort: () => undefined };
+
 /** A job whose updates are answered so. */
-const jobOf = (progress: () => Promise<boolean>) =>
-  new RunningJob({ progress }, CLAIM, 'input', () => undefined);
+const jobOf = (progress: () => Promise<boolean>) => new RunningJob({ progress }, CLAIM, 'input', RUN);
 
 /** Node reports an unhandled rejection after the microtasks of a tick; Jest then fails the test. */
 const ticks = async () => {
@@ -59,9 +60,10 @@ describe('RunningJob.abort', () => {
   it('aborts the signal once, with the first reason, whether it was read before or is read later', () => {
     for (const readsBefore of [true, false]) {
       const ended: unknown[] = [];
-      const job = new RunningJob({ progress: async () => true }, CLAIM, 'input', (reason) =>
-        ended.push(reason),
-      );
+      const job = new RunningJob({ progress: async () => true }, CLAIM, 'input', {
+        isLastAttempt: false,
+        onAbort: (reason) => ended.push(reason),
+      });
       const before = readsBefore ? job.signal : undefined;
       const reason = new JobCancelledError('fn', '1');
       job.abort(reason);

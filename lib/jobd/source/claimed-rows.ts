@@ -3,7 +3,7 @@ import type { Claim, Outcome } from '../../job/job-source.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { JobTable } from '../storage/job-table.js';
 import type { RowWriter } from '../storage/row-writer.js';
-import { rowOutcome, type RowOutcome } from './outcome-columns.js';
+import { mayRetry, rowOutcome, type RowOutcome } from './outcome-columns.js';
 import { inputOf, type TableRow } from './row-input.js';
 
 /** The result of settling. */
@@ -47,6 +47,7 @@ export class ClaimedRows {
       input: inputOf(row, this.input),
       attempts: attempts + 1,
       stalls: 0,
+      isLast: !mayRetry(job, this.table.columns),
       options: defined({
         retry: maxAttempts === undefined ? undefined : { attempts: maxAttempts },
         timeout: timeout === undefined ? undefined : timeout * 1000,

@@ -46,6 +46,11 @@ export function rowOutcome(
   }
 }
 
+/** Whether a row can be run again. A client waits for a manual row's result: it is run once. */
+export function mayRetry({ origin }: AcceptedJob, columns: ReadonlySet<OptionalColumn>): boolean {
+  return origin !== 'manual' && columns.has('attempts') && columns.has('time_scheduled');
+}
+
 function retried(
   error: JobErrorInfo,
   delay: number,
@@ -53,9 +58,7 @@ function retried(
   columns: ReadonlySet<OptionalColumn>,
 ): RowOutcome {
   const text = describe(error);
-  // A client waits for a manual row's result: it is run once.
-  if (job.origin === 'manual') return failed(text);
-  if (!columns.has('attempts') || !columns.has('time_scheduled')) return failed(`${text}\n${NO_RETRY}`);
+  if (!mayRetry(job, columns)) return failed(job.origin === 'manual' ? text : `${text}\n${NO_RETRY}`);
   const due = Math.ceil((Date.now() + delay) / 1000);
   const output = { return_code: FAILED_CODE, sig: null, stdout: '', stderr: text };
   return { columns: { status: 'waiting', time_scheduled: due, ...output }, due };

@@ -21,6 +21,8 @@ export interface HandedJob {
   readonly retryCount: number;
   /** How many jobs its worker takes in one push. */
   readonly batch: number;
+  /** Whether it ends if it fails now. */
+  readonly isLast: boolean;
 }
 
 /** A job that was matched with earlier constraints. */
@@ -99,7 +101,7 @@ function readTally([counts, waits]: readonly [number[], number[]]): Tally {
 }
 
 export function readHanded(parts: readonly Buffer[]): HandedJob {
-  const [id, attempt, worker, url, name, timeout, argument, begun, batch] = parts as [
+  const [id, attempt, worker, url, name, timeout, argument, begun, batch, last] = parts as [
     Buffer,
     Buffer,
     Buffer,
@@ -107,6 +109,7 @@ export function readHanded(parts: readonly Buffer[]): HandedJob {
     Buffer,
     Buffer,
     Buffer | null,
+    Buffer,
     Buffer,
     Buffer,
   ];
@@ -120,6 +123,7 @@ export function readHanded(parts: readonly Buffer[]): HandedJob {
     argument: argument ? new Raw(argument) : Raw.EMPTY_MAP,
     retryCount: Number(begun),
     batch: Number(batch),
+    isLast: String(last) === '1',
   };
 }
 

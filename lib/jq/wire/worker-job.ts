@@ -13,6 +13,8 @@ export interface WorkerJob {
   readonly attempt?: number;
   /** How often the job was begun before. */
   readonly retryCount: number;
+  /** Whether it ends if it fails. Masters that only implement the contract don't say. */
+  readonly isLast: boolean;
 }
 
 /** @throws InvalidFieldError */
@@ -24,5 +26,6 @@ export function readWorkerJob(fields: Fields): WorkerJob {
     timeout: fields.integer('timeout', { min: 1, max: MAX_INT32 }),
     attempt: fields.has('attempt') ? fields.integer('attempt', { min: 1, max: MAX_INT32 }) : undefined,
     retryCount: fields.integer('retry_count', { default: 0, min: 0, max: MAX_INT32 }),
+    isLast: fields.boolean('last_attempt', false),
   });
 }

@@ -182,7 +182,7 @@ let handOvers = 0;
  * Its pusher decides how often a job is tried (`max_retry`), and the master counts: here a failure is final only if
  * trying again makes no sense.
  */
-function claimOf({ id, name, argument, timeout, attempt, retryCount }: WorkerJob): Claim {
+function claimOf({ id, name, argument, timeout, attempt, retryCount, isLast }: WorkerJob): Claim {
   return {
     fn: name,
     id,
@@ -190,6 +190,7 @@ function claimOf({ id, name, argument, timeout, attempt, retryCount }: WorkerJob
     input: argument.bytes,
     attempts: retryCount + 1,
     stalls: 0,
+    isLast,
     options: { timeout: Math.min(timeout * 1000, MAX_TIMER_MS), retry: { attempts: Infinity } },
   };
 }

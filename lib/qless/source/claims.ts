@@ -4,7 +4,9 @@ import type { JobRecord } from '../wire/replies.js';
 /** A job that was popped; `token` is the time of the pop. */
 export function toClaim(job: JobRecord, token: number): Claim {
   const input = Buffer.from(job.data);
-  return { fn: job.klass, id: job.jid, token, input, ...attemptsOf(job), options: {} };
+  // Without retries left the server files it as failed.
+  const isLast = job.remaining <= 0;
+  return { fn: job.klass, id: job.jid, token, input, ...attemptsOf(job), isLast, options: {} };
 }
 
 /** A job that is locked for this worker but never reached it: it is released. */

@@ -5,7 +5,7 @@ import type { Registration } from '../../../lib/jq/worker/registration.js';
 import { SlotTable } from '../../../lib/worker/slot-table.js';
 
 const job = (id: string, name = 'mail') => ({
-  ...{ id, name, argument: Raw.EMPTY_MAP, timeout: 30, attempt: 1, retryCount: 0 },
+  ...{ id, name, argument: Raw.EMPTY_MAP, timeout: 30, attempt: 1, retryCount: 0, isLast: false },
 });
 const registrationOf = () => ({ held: new Set(), maxJobs: 1, workerId: 'w' }) as unknown as Registration;
 

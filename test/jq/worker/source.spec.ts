@@ -75,6 +75,16 @@ describe.each([
     });
   });
 
+  it('know which attempt is the last, as the master counts', async () => {
+    const last: boolean[] = [];
+    await run('fails', (_input, job) => {
+      last.push(job.isLastAttempt);
+      throw new Error('no');
+    });
+    for (const retries of [2, 0]) await ended(await master.enqueue({ name: 'fails', max_retry: retries }));
+    expect(last).toEqual([false, false, true, true]);
+  });
+
   it('are not tried again after an UnrecoverableError; RetryLaterError leaves the time to the master', async () => {
     let runs = 0;
     await run('fails', () => {

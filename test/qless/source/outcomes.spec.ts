@@ -45,6 +45,17 @@ describe('an outcome', () => {
     await expect(used.client.jobs.get('b')).resolves.toMatchObject({ state: 'failed' });
   });
 
+  it('of failure ends the job if its claim was the last', async () => {
+    await used.client.queue('q').put('K', {}, { jid: 'a', retries: 1 });
+    const source = await used.open();
+    const first = await claimOne(source, 'K');
+    await source.settle([retry(first, 0)]);
+    const second = await claimOne(source, 'K');
+    await source.settle([retry(second, 0)]);
+    expect([first.isLast, second.isLast]).toEqual([false, true]);
+    await expect(used.client.jobs.get('a')).resolves.toMatchObject({ state: 'failed' });
+  });
+
   it('to be retried has its delay', async () => {
     await used.client.queue('q').put('K', {}, { jid: 'a' });
     const source = await used.open();

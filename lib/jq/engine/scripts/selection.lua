@@ -11,7 +11,7 @@ local FEW = 8
 local function is_over() return turn.looks > MAX_LOOKS end
 
 --- Hands a job to a worker, which has it once it, or the master for it, has accepted. Returns the worker's job, with
---- how often it was begun before.
+--- how often it was begun before, and whether it ends if it fails.
 local function assign(id, job, worker, worker_row)
   local attempt = tonumber(job.attempt or 0) + 1
   if attempt == 1 then turn.waits[#turn.waits + 1] = turn.now - job.enqueued end
@@ -25,10 +25,11 @@ local function assign(id, job, worker, worker_row)
   if worker_row.url and (worker_row.failures > 0 or worker_row.timeouts >= settings.lost_after) then
     rest(worker, worker_row, turn.now + settings.push_lease)
   end
-  local argument = call('HGET', key, 'argument')
+  local stored = call('HMGET', key, 'argument', 'failures', 'max_retry')
+  local is_last = tonumber(stored[2] or 0) >= tonumber(stored[3] or 0)
   return {
-    id, tostring(attempt), worker, worker_row.url or '', job.name, job.timeout, argument, job.begun or '0',
-    worker_row.batch,
+    id, tostring(attempt), worker, worker_row.url or '', job.name, job.timeout, stored[1], job.begun or '0',
+    worker_row.batch, is_last and '1' or '0',
   }
 end
 

@@ -82,15 +82,18 @@ export const CONTRACT_SCHEMAS: Readonly<Record<string, Schema>> = {
       },
     },
   ),
-  WorkerJob: reply({
-    id: JOB_ID,
-    job_id: JOB_ID,
-    name: NAME,
-    argument: MAP,
-    timeout: POSITIVE,
-    attempt: POSITIVE,
-    retry_count: { ...COUNT, description: 'How often it was begun before.' },
-  }),
+  WorkerJob: reply(
+    {
+      id: JOB_ID,
+      job_id: JOB_ID,
+      name: NAME,
+      argument: MAP,
+      timeout: POSITIVE,
+      attempt: POSITIVE,
+      retry_count: { ...COUNT, description: 'How often it was begun before.' },
+    },
+    { last_attempt: { ...FLAG, description: 'Sent as true if the job ends when it fails now.' } },
+  ),
   Push: {
     oneOf: [
       ref('WorkerJob'),
