@@ -13,6 +13,7 @@ import type { CursorStart, JobCursor } from './job-cursor.js';
 import type { JobParents } from './job-parents.js';
 import type { JobSteps } from './job-steps.js';
 import type { JobStreams } from './job-streams.js';
+import { quietly } from './quietly.js';
 import { waitSpan, type JobSignal, type WaitOptions } from './signal-wait.js';
 import { showAs } from '../job/show-as.js';
 
@@ -239,12 +240,6 @@ export class RunningJob<Input = unknown> {
     }
     if (this.reason) throw this.reason;
   }
-}
-
-/** For calls that may not be awaited: an unhandled rejection would end the process. */
-function quietly<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined);
-  return promise;
 }
 
 /** A handler may give its signal to any number of calls; Node takes more than ten listeners for a leak. */

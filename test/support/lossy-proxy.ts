@@ -38,8 +38,9 @@ export class LossyProxy {
       far.write(bytes);
     });
     far.on('data', (bytes) => {
-      // A script that is not known yet did nothing.
-      if (!calls || this.lose === 0 || bytes.includes('NOSCRIPT')) return near.write(bytes);
+      // A script that is not known yet did nothing; the reply to another one may stand behind.
+      const isUnknown = /^-NOSCRIPT[^\r]*\r\n$/.test(bytes.toString('latin1'));
+      if (!calls || this.lose === 0 || isUnknown) return near.write(bytes);
       if (this.pass > 0) {
         this.pass -= 1;
         return near.write(bytes);
