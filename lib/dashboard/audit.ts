@@ -5,8 +5,11 @@ import type { Action, ActRequest, ApiError } from './api.js';
 /** What a user did with the dashboard, or was refused: published on the diagnostics channel `gearmonkey:audit`. */
 export interface AuditEvent {
   readonly user: string;
-  /** `view` is a look that was refused, `bulk-cancel` ends a run on many jobs, `other` is a refused request that names none. */
-  readonly action: Action | 'view' | 'bulk-cancel' | 'other';
+  /**
+   * `view` is a look that was refused, `bulk-cancel` ends a run on many jobs, `login-refused` is a wrong password of basicAuth
+   * with the address as `target`, `other` is a refused request that names none.
+   */
+  readonly action: Action | 'view' | 'bulk-cancel' | 'login-refused' | 'other';
   readonly instance: string;
   readonly fn: string;
   /** A job's or schedule's id, or which jobs, as text. */

@@ -1,10 +1,12 @@
+import { Logger } from '@nestjs/common';
 import { ConfigurationError } from '../job/errors.js';
 import { secretDigest, secretEquals } from '../net/secret-equals.js';
-import type { DashboardAuth, DashboardUser } from './dashboard.options.js';
+import type { DashboardAuth, DashboardRequest, DashboardUser } from './dashboard.options.js';
+import { PasswordGuesses } from './password-guesses.js';
 
 /** A user of `basicAuth`. */
 export interface BasicUser extends Partial<Pick<DashboardUser, 'view' | 'act'>> {
-  /** At least 8 characters. */
+  /** At least 8 characters; under 12 there is a warning. */
   readonly password: string;
 }
 
@@ -20,18 +22,28 @@ interface Known {
 }
 
 const SHORTEST = 8;
+const SHORT = 12;
 const UNKNOWN = secretDigest('');
 
-/** An `auth` that asks for a name and a password in the browser's own dialog. Use it with HTTPS only. @throws ConfigurationError */
+/**
+ * An `auth` that asks for a name and a password in the browser's own dialog. Use it with HTTPS only. After ten wrong passwords for
+ * a name from an address there is one more in ten seconds, and 429 until then. @throws ConfigurationError
+ */
 export function basicAuth({ users }: BasicAuthOptions): DashboardAuth {
   const known = new Map(Object.entries(users ?? {}).map(([name, user]) => [name, knownOf(name, user)]));
   if (known.size === 0)
     throw new ConfigurationError('basicAuth needs `users`, such as { ops: { password: … } }.');
-  const check = ({ headers }: { headers: { authorization?: string } }) => {
-    const [name = '', password = ''] = credentials(headers.authorization);
+  const guesses = new PasswordGuesses();
+  const check = (request: DashboardRequest) => {
+    const [name, password] = credentials(request.headers.authorization);
+    if (name === undefined || password === undefined) return undefined;
+    const address = request.ip ?? '';
+    guesses.check(address, name);
     const found = known.get(name);
     const isRight = secretEquals(secretDigest(password), found?.digest ?? UNKNOWN);
-    return isRight ? found?.user : undefined;
+    const user = isRight ? found?.user : undefined;
+    if (!user) guesses.wrong(address, name);
+    return user;
   };
   return Object.assign(check, { challenge: 'Basic realm="jobs", charset="UTF-8"' });
 }
@@ -42,6 +54,10 @@ function knownOf(name: string, { password, view = true, act = true }: BasicUser)
   if (typeof password !== 'string' || password.length < SHORTEST)
     throw new ConfigurationError(
       `The password of "${name}" must have at least ${SHORTEST} characters. Is its environment variable set?`,
+    );
+  if (password.length < SHORT)
+    new Logger('Dashboard').warn(
+      `The password of "${name}" has less than ${SHORT} characters. Guesses are slowed, but a longer one is safer.`,
     );
   return { digest: secretDigest(password), user: { name, view, act } };
 }

@@ -1,0 +1,74 @@
+import { Logger } from '@nestjs/common';
+import { channel } from 'node:diagnostics_channel';
+import type { AuditEvent } from './audit.js';
+import { ApiFailure } from './dashboard-errors.js';
+
+/** So many wrong passwords at once, and then one more in each such time, for a name from an address. */
+const BURST = 10;
+const REFILL_MS = 10_000;
+/** Who guesses may make up names and addresses: what is kept of them is bounded. */
+const MOST_KEPT = 10_000;
+const WARN_MS = 1000;
+const MOST_NAME = 200;
+
+const audits = channel('gearmonkey:audit');
+const log = new Logger('Dashboard');
+
+/** Slows guesses at passwords, for each address and name, and tells of them. */
+export class PasswordGuesses {
+  /** When all guesses are allowed again, in milliseconds of `performance.now()`. The one that was used last is the last. */
+  readonly #fullAt = new Map<string, number>();
+  #warnAt = -Infinity;
+  #untold = 0;
+
+  /** @throws ApiFailure 429 while no guess is left, also for the right password */
+  check(address: string, name: string, now = performance.now()): void {
+    const wait = (this.#fullAt.get(keyOf(address, name)) ?? now) - now - (BURST - 1) * REFILL_MS;
+    if (wait <= 0) return;
+    const failure = new ApiFailure(429, 'TOO_MANY_GUESSES', 'Too many wrong passwords. Try again later.', {
+      'retry-after': String(Math.ceil(wait / 1000)),
+    });
+    this.#tell(address, name, failure, now);
+    throw failure;
+  }
+
+  /** Counts a wrong password. */
+  wrong(address: string, name: string, now = performance.now()): void {
+    const key = keyOf(address, name);
+    const fullAt = Math.max(now, this.#fullAt.get(key) ?? now) + REFILL_MS;
+    this.#fullAt.delete(key);
+    this.#fullAt.set(key, fullAt);
+    const [oldest] = this.#fullAt.keys();
+    if (this.#fullAt.size > MOST_KEPT && oldest !== undefined) this.#fullAt.delete(oldest);
+    this.#tell(address, name, { code: 'NOT_LOGGED_IN', message: 'Wrong name or password.' }, now);
+  }
+
+  #tell(
+    address: string,
+    name: string,
+    { code, message }: { code: string; message: string },
+    now: number,
+  ): void {
+    const user = name.slice(0, MOST_NAME);
+    const event = { action: 'login-refused', user, target: address, instance: '', fn: '' } as const;
+    audits.publish({ ...event, at: new Date(), error: { code, message } } satisfies AuditEvent);
+    this.#untold++;
+    if (now - this.#warnAt < WARN_MS) return;
+    log.warn(`audit ${JSON.stringify({ ...event, count: this.#untold, error: code })}`);
+    this.#warnAt = now;
+    this.#untold = 0;
+  }
+}
+
+function keyOf(address: string, name: string): string {
+  return `${networkOf(address)} ${name.slice(0, MOST_NAME)}`;
+}
+
+/** Of IPv6 the first 64 bits: who has one address there has them all. */
+function networkOf(address: string): string {
+  const plain = address.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '');
+  if (!plain.includes(':')) return plain;
+  const [head = [], tail = []] = plain.split('::').map((part) => part.split(':').filter((one) => one !== ''));
+  const zeros = Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0');
+  return [...head, ...zeros, ...tail].slice(0, 4).join(':');
+}
