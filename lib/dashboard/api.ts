@@ -228,5 +228,6 @@ export interface LiveEvents {
   /** Something can't be read now, such as during an outage; it is tried again. `since`: when it was last read, if it was. */
   trouble: { i: string; error: ApiError; since?: Time };
   /** The server ends, or the user may no longer watch: reconnect later. */
+  /** `connect again` at once, else in a while. */
   bye: { why: string };
 }

@@ -29,7 +29,7 @@ import { FunctionReads } from './function-reads.js';
 import { idOf, JobReads, type Query as Asked } from './job-reads.js';
 import { LiveUpdates } from './live.js';
 import { PageAssets, type PageAsset } from './page-assets.js';
-import { pathOf, rawResponse } from './request-facts.js';
+import { pathOf, rawRequest, rawResponse } from './request-facts.js';
 import { userOf } from './request-user.js';
 import { SystemReads } from './system-reads.js';
 import { DashboardAccess } from './viewed-instance.js';
@@ -148,14 +148,17 @@ abstract class DashboardRoutes {
 
   @Get('api/live')
   stream(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    const open = this.live.prepare(userOf(request), query['topics']);
+    const { method, socket } = rawRequest(request);
+    const address = 'ip' in request ? String(request.ip) : (socket.remoteAddress ?? '');
+    const open = this.live.prepare(userOf(request), query['topics'], address);
     const raw = taken(response);
     raw.writeHead(200, {
       'content-type': 'text/event-stream',
       'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
     });
-    open(raw);
+    if (method === 'HEAD') raw.end();
+    else open(raw);
   }
 
   @Get('api/bulk')

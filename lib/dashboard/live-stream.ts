@@ -22,6 +22,8 @@ export class LiveStream {
     readonly user: DashboardUser,
     readonly watched: Watched,
     private readonly response: ServerResponse,
+    /** Whose streams it counts among. */
+    readonly owner = '',
   ) {}
 
   /** Sends an event. */

@@ -13,9 +13,11 @@ import { watchedBy } from './live-topics.js';
 import { DashboardAccess } from './viewed-instance.js';
 
 const MOST_STREAMS = 200;
+/** Of a user; of an address if `auth` gives users no names. */
+const MOST_OF_USER = 20;
 const BEAT_MS = 15_000;
-/** After this time a stream ends and its page connects again: rights may have changed. */
-const LIFE_MS = 10 * 60 * 1000;
+/** After this time a stream ends and its page connects again, through guards and `auth`: rights may have changed. */
+const LIFE_MS = 60 * 1000;
 const ROUND_MS = 2000;
 /** A page that shows a job or a run wants to see it move. */
 const FAST_ROUND_MS = 1000;
@@ -37,14 +39,17 @@ export class LiveUpdates implements OnModuleDestroy {
     @Inject(BulkRuns) private readonly bulks: BulkRuns,
   ) {}
 
-  /** Checks what a page wants to watch; then `open` sends it. @throws ApiFailure */
-  prepare(user: DashboardUser, topics: unknown): (response: ServerResponse) => void {
+  /** Checks what a page wants to watch; then `open` sends it. @throws ApiFailure 400, 403, 404, 429, 503 */
+  prepare(user: DashboardUser, topics: unknown, address: string): (response: ServerResponse) => void {
     const watched = watchedBy(this.access, user, topics);
     if (this.isClosed) throw new ApiFailure(503, 'CLOSING', 'The app is closing.');
-    if (this.streams.size >= MOST_STREAMS)
+    const owner = user.name === '' ? `from ${address}` : `of ${user.name}`;
+    if (this.streams.size >= MOST_STREAMS && this.streamsOf(owner).length < MOST_OF_USER)
       throw new ApiFailure(429, 'TOO_MANY_STREAMS', `${MOST_STREAMS} pages listen already.`);
     return (response) => {
-      const stream = new LiveStream(user, watched, response);
+      const [oldest, ...others] = this.streamsOf(owner);
+      if (others.length + 1 >= MOST_OF_USER) this.giveWay(oldest);
+      const stream = new LiveStream(user, watched, response, owner);
       this.streams.add(stream);
       response.once('close', () => this.remove(stream));
       stream.heartbeat();
@@ -56,6 +61,18 @@ export class LiveUpdates implements OnModuleDestroy {
     this.isClosed = true;
     this.loop?.abort();
     for (const stream of this.streams) stream.end('the server is closing');
+  }
+
+  /** The oldest first. */
+  private streamsOf(owner: string): LiveStream[] {
+    return [...this.streams].filter((stream) => stream.owner === owner);
+  }
+
+  private giveWay(stream: LiveStream | undefined): void {
+    if (!stream) return;
+    // It counts no more, although its connection may take a moment to close.
+    this.streams.delete(stream);
+    stream.end('too many pages of this user listen');
   }
 
   private remove(stream: LiveStream): void {

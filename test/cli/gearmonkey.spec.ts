@@ -155,6 +155,20 @@ describe('gearmonkey', () => {
       await expect(program.ended()).resolves.toMatchObject({ code: 0, stderr: '' });
       unused.destroy();
     });
+
+    it('says that names and passwords can be read on the way when it serves others', async () => {
+      const flags = ['--port', '0', '--host', '0.0.0.0', '--open-to-network', '--redis', rig.url];
+      const program = new GearMonkeyProcess(['dashboard', ...flags], {
+        GEARMONKEY_DASHBOARD_AUTH: 'ops:correct horse',
+      });
+      await program.shows(() => /The dashboard is at http/.test(program.stdout), 'where it is');
+      program.signal('SIGINT');
+      await expect(program.ended()).resolves.toMatchObject({
+        code: 0,
+        stdout: expect.not.stringContaining('token'),
+        stderr: expect.stringMatching(/^Names and passwords go over plain HTTP/),
+      });
+    });
   });
 
   inFullTier(() => {

@@ -1,7 +1,12 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { Agent } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
-import { DashboardModule } from 'nestjs-gearmonkey/dashboard';
+import {
+  DashboardModule,
+  type DashboardModuleOptions,
+  type DashboardRequest,
+} from 'nestjs-gearmonkey/dashboard';
 import type { LiveEvents } from '../../lib/dashboard/api.js';
 import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
@@ -16,11 +21,16 @@ const MOST_A_SECOND = 50;
 describe('live updates', () => {
   const redis = useRedis();
   const apps = useServedApps();
-  const serve = () =>
+  let isSignedIn = true;
+  afterEach(() => {
+    isSignedIn = true;
+    jest.restoreAllMocks();
+  });
+  const serve = (options: DashboardModuleOptions = {}) =>
     apps.serve('express', {
       imports: [
         GearMonkeyModule.forRoot({ connection: redis.url, workers: false }),
-        DashboardModule.forRoot(),
+        DashboardModule.forRoot(options),
       ],
     });
   /** Calls of clients: scripts, and the commands that no script makes. */
@@ -63,11 +73,63 @@ describe('live updates', () => {
     return (await questions()) === before;
   }
 
-  it('have at most 200 listeners', async () => {
-    const { base } = await serve();
-    const tabs = Array.from({ length: 200 }, () => listen(base, []));
-    await until(() => tabs.every((tab) => tab.hasBegun()), { timeout: 60_000 });
-    expect((await ask(base, '/api/live?topics=[]')).status).toBe(429);
-    for (const tab of tabs) tab.close();
+  const auth = ({ headers }: DashboardRequest) =>
+    isSignedIn ? { name: String(headers['x-user'] ?? ''), view: true, act: false } : undefined;
+  const as = (user: string) => ({ 'x-user': user });
+  const listeners = (base: string, user: string, count: number) =>
+    Array.from({ length: count }, () => listen(base, [], as(user)));
+  const haveBegun = (tabs: ReturnType<typeof listeners>) =>
+    until(() => tabs.every((tab) => tab.hasBegun()), { timeout: 60_000 });
+
+  it('have at most 200 listeners, and 20 of a user, of whom the oldest gives way', async () => {
+    const { base } = await serve({ auth });
+    const first = listen(base, [], as('user 0'));
+    await until(() => first.hasBegun());
+    const others = [
+      ...listeners(base, 'user 0', 19),
+      ...Array.from({ length: 9 }, (_, user) => listeners(base, `user ${user + 1}`, 20)).flat(),
+    ];
+    await haveBegun(others);
+    expect(first.hasEnded()).toBe(false);
+    expect((await ask(base, '/api/live?topics=[]', { headers: as('one more') })).status).toBe(429);
+    const late = listen(base, [], as('user 0'));
+    await until(() => first.hasEnded());
+    expect(first.events).toEqual([{ name: 'bye', data: { why: 'too many pages of this user listen' } }]);
+    await until(() => late.hasBegun());
+    expect([late, ...others].filter((tab) => tab.hasEnded())).toEqual([]);
+    for (const tab of [late, ...others]) tab.close();
+  });
+
+  it('have 20 listeners of an address, if users have no names', async () => {
+    const { base } = await serve({ auth });
+    const first = listen(base, [], as(''));
+    await until(() => first.hasBegun());
+    const others = listeners(base, '', 20);
+    await until(() => first.hasEnded());
+    await haveBegun(others);
+    for (const tab of others) tab.close();
+  });
+
+  it('hold no place for a request that wants no body', async () => {
+    const { base } = await serve({});
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    expect((await ask(base, '/api/live?topics=[]', { method: 'HEAD', agent })).status).toBe(200);
+    let next: number | undefined;
+    void ask(base, '/api/session', { agent }).then(({ status }) => (next = status));
+    await until(() => next === 200);
+    agent.destroy();
+  });
+
+  it('end a minute later at the latest when the rights of a user are withdrawn', async () => {
+    const { base } = await serve({ auth });
+    const tab = listen(base, [{ overview: 'default' }], as('ada'));
+    await until(() => tab.events.length > 0);
+    isSignedIn = false;
+    const begun = Date.now();
+    const now = jest.spyOn(Date, 'now').mockImplementation(() => begun + 61_000);
+    await until(() => tab.hasEnded());
+    now.mockRestore();
+    expect(tab.events.at(-1)).toEqual({ name: 'bye', data: { why: 'connect again' } });
+    expect((await ask(base, '/api/live?topics=[]', { headers: as('ada') })).status).toBe(401);
   });
 });

@@ -1,4 +1,4 @@
-import { ApiFailure, apiUrl, refuse, signedOut } from '../api.js';
+import { ApiFailure, apiUrl, refuse, signedOut, type LiveEvents } from '../api.js';
 import type { Listener, Told } from './messages.js';
 
 const NAMES = ['overview', 'job', 'bulk', 'trouble'] as const;
@@ -28,9 +28,10 @@ export class Stream {
       // The browser tries again by itself, unless the server has refused.
       if (own.readyState === EventSource.CLOSED) void this.#learnWhy(topics, own);
     };
-    own.addEventListener('bye', () => {
+    own.addEventListener('bye', ({ data }: MessageEvent<string>) => {
       own.close();
-      this.#again(topics);
+      const { why } = JSON.parse(data) as LiveEvents['bye'];
+      this.#again(topics, why === 'connect again' ? 0 : AGAIN_MS);
     });
     for (const name of NAMES)
       own.addEventListener(name, ({ data }: MessageEvent<string>) =>
@@ -44,8 +45,8 @@ export class Stream {
     this.#source = undefined;
   }
 
-  #again(topics: readonly string[]): void {
-    this.#timer = setTimeout(() => this.open(topics), AGAIN_MS);
+  #again(topics: readonly string[], after = AGAIN_MS): void {
+    this.#timer = setTimeout(() => this.open(topics), after);
   }
 
   /** A topic of one window must not cost the others their stream. */

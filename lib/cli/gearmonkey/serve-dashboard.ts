@@ -54,6 +54,10 @@ export async function serve({ out, signal }: Context, _args: unknown, flags: Das
   try {
     await app.listen(port, host);
     const url = app.get(DashboardUrl, { strict: false }).url ?? (await app.getUrl()).replace(/\/?$/, '/');
+    if (!isOwn(host))
+      out.hint(
+        'Names and passwords go over plain HTTP, which others on the way can read: put a proxy with TLS before it.',
+      );
     out.show({ url }, `The dashboard is at ${url}`);
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   } finally {
