@@ -1,4 +1,6 @@
 import { FUNCTION_INDEX, keysOf, SCHEDULE_INDEX, type FunctionKeys } from '../gearmonkey/wire/protocol.js';
+import { AHEAD_MS } from '../gearmonkey/wire/function-index.js';
+import { readFunctions } from '../gearmonkey/wire/view-scripts.js';
 import type { Examination } from './examination.js';
 
 /** A function and its keys. */
@@ -23,7 +25,7 @@ export async function findFunctions(examination: Examination): Promise<ExaminedF
   const scheduled = await examination.look('schedules', () => redis.hscan(SCHEDULE_INDEX, 0, 'COUNT', 1000));
   scheduled?.[1].forEach((text, index) => index % 2 === 1 && certain.add(text));
   const indexed = await examination.look('functions', () =>
-    redis.zrevrange(FUNCTION_INDEX, 0, MOST_FUNCTIONS),
+    readFunctions.run(redis, [FUNCTION_INDEX], AHEAD_MS, MOST_FUNCTIONS),
   );
   // An entry may outlive its function, or be no name that keys can have.
   for (const fn of indexed ?? []) likely.add(fn);

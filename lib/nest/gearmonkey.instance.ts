@@ -137,6 +137,7 @@ function redisBackend(options: RedisModuleOptions, log: WorkerLog): Backend {
     keep,
   } = options;
   const timeout = millisecondsOr('5s', 'enqueueTimeout', options.enqueueTimeout);
+  const onProblem = (message: string) => log.warn(message);
   const { keysOf, close, ...connections } = openConnections(connection, hashTag, log);
   const source = new RedisSource(
     connections,
@@ -147,10 +148,11 @@ function redisBackend(options: RedisModuleOptions, log: WorkerLog): Backend {
       statistics,
       keep: keep && checkKeep(keep),
       keysOf,
-      onProblem: (message) => log.warn(message),
+      onProblem,
     }),
   );
   const replicas = durability === 'wait' ? waitReplicas : undefined;
-  const store = new RedisStore(connections.commands, connections.hub, { timeout, keysOf, replicas });
+  const stored = { timeout, keysOf, replicas, onProblem };
+  const store = new RedisStore(connections.commands, connections.hub, stored);
   return { client: new GearMonkeyClient(store, options), source, close };
 }

@@ -176,9 +176,9 @@ export class GearMonkeyWorkers {
 /** Makes a definition and a handler's limit known to the instance's client, until the function that is returned is called. */
 function known({ client }: GearMonkeyInstance, ref: FunctionRef, limit: Limit | undefined): () => void {
   const isNew = typeof ref !== 'string' && client?.register(ref);
-  client?.limitBy(functionName(ref), limit);
+  client?.addHandler(functionName(ref), limit);
   return () => {
-    client?.limitBy(functionName(ref), undefined);
+    client?.removeHandler(functionName(ref));
     if (isNew) client?.forget(ref);
   };
 }

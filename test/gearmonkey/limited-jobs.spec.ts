@@ -74,9 +74,9 @@ describe('A client', () => {
 
   it('applies the limit of a handler before that of the definition, in clients of feature modules too', async () => {
     const feature = client.only([mail]);
-    client.limitBy('mail', checkLimit('mail', { rate: { max: 1, per: 5 } }));
+    client.addHandler('mail', checkLimit('mail', { rate: { max: 1, per: 5 } }));
     await feature.run(mail, { tenant: 'acme' });
-    client.limitBy('mail', undefined);
+    client.removeHandler('mail');
     await client.run(mail, { tenant: 'acme' });
     expect(store.placed).toMatchObject([
       { rules: { rate: { max: 1, per: 5 } }, onFull: 'wait', keys: [''] },

@@ -205,7 +205,7 @@ describe('the rights of docs/operate/security.md', () => {
       await expect(client.list(FN, { state: 'waiting' })).rejects.toThrow(
         /no right to what a viewer of "mail" needs: .*control:mail/,
       );
-      await expect(client.overview()).rejects.toThrow('ZREVRANGE functions');
+      await expect(client.overview()).rejects.toThrow('ZREVRANGEBYSCORE functions');
       await takeRefusals(used.redis);
     });
 

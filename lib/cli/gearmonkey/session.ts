@@ -43,7 +43,9 @@ export function openSession({ redis, hashTag = undefined, codec }: ConnectionFla
   // ioredis' check needs the right to INFO, and warns on the console without it.
   const spec = { ...redisOptions(url), enableReadyCheck: false };
   const { keysOf, close, ...connections } = openConnections(spec, hashTag === true);
-  const store = new RedisStore(connections.commands, connections.hub, { timeout: PATIENCE_MS, keysOf });
+  const onProblem = (message: string) => void process.stderr.write(`${message}\n`);
+  const stored = { timeout: PATIENCE_MS, keysOf, onProblem };
+  const store = new RedisStore(connections.commands, connections.hub, stored);
   const client = new GearMonkeyClient(store, codec === undefined ? {} : { codec });
   return {
     client,

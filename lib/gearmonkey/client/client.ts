@@ -42,7 +42,7 @@ export class GearMonkeyClient extends JobClient {
     options: ClientOptions = {},
     restricted = false,
     feeds: JobFeeds = new JobFeeds(store),
-    handlerLimits?: Map<string, Limit>,
+    handlerLimits?: Map<string, Limit | undefined>,
   ) {
     // The published declarations have no constructor, so `new GearMonkeyClient()` compiles. Other systems' clients get options.
     if (typeof (store as Partial<JobStore> | undefined)?.enqueue !== 'function')
@@ -165,9 +165,14 @@ export class GearMonkeyClient extends JobClient {
     this.#functions.forget(definition);
   }
 
-  /** Applies a handler's limit, which goes before its definition's; undefined undoes it. @internal */
-  limitBy(fn: string, limit: Limit | undefined): void {
-    this.#functions.limitBy(fn, limit);
+  /** This process has a handler of a function; its limit goes before its definition's. @internal */
+  addHandler(fn: string, limit: Limit | undefined): void {
+    this.#functions.addHandler(fn, limit);
+  }
+
+  /** Undoes `addHandler`. @internal */
+  removeHandler(fn: string): void {
+    this.#functions.removeHandler(fn);
   }
 
   /** What it says when a call waits for a function without a worker. @internal */

@@ -47,8 +47,8 @@ export abstract class FunctionClient {
   }
 
   /**
-   * What there is of each function that a worker or client of this package has used in the last 30 days, in order of their
-   * names, at most 1,000.
+   * What there is of each function that a worker or client of this package has used in the last 30 days, at most 1,000, and
+   * of those that this process defines or handles, in order of their names.
    */
   async overview(): Promise<FunctionOverview[]> {
     return this.#views.overview();

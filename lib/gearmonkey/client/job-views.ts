@@ -48,9 +48,10 @@ export class JobViews {
     private readonly functions: KnownFunctions,
   ) {}
 
-  /** The functions that are known. */
+  /** The functions of the server and of this process, in order. */
   async names(): Promise<string[]> {
-    return (await this.store.functions()).filter((fn) => this.functions.knows(fn));
+    const names = new Set([...(await this.store.functions()), ...this.functions.own()]);
+    return [...names].filter((fn) => this.functions.knows(fn)).sort();
   }
 
   async overview(functions?: readonly string[]): Promise<FunctionOverview[]> {

@@ -49,8 +49,8 @@ export class KnownFunctions {
     options: PayloadOptions,
     /** Whether other functions than the registered ones are refused. */
     private readonly restricted: boolean,
-    /** The limits of handlers of this process, which go before those of definitions. */
-    readonly handlerLimits: Map<string, Limit> = new Map(),
+    /** The functions that this process has handlers of, and their limits, which go before those of definitions. */
+    readonly handlerLimits: Map<string, Limit | undefined> = new Map(),
   ) {
     this.codec = codecOf(options.codec);
     this.maxPayloadBytes = maxPayloadBytesOf(options);
@@ -106,10 +106,19 @@ export class KnownFunctions {
     return this.handlerLimits.get(this.nameOf(ref)) ?? this.definitionOf(ref)?.limit;
   }
 
-  /** Applies a handler's limit; undefined undoes it. */
-  limitBy(fn: string, limit: Limit | undefined): void {
-    if (limit) this.handlerLimits.set(fn, limit);
-    else this.handlerLimits.delete(fn);
+  /** The functions of this process: those with definitions, and those with handlers. */
+  own(): string[] {
+    return [...new Set([...this.definitions.keys(), ...this.handlerLimits.keys()])];
+  }
+
+  /** This process has a handler of a function; its limit applies. */
+  addHandler(fn: string, limit: Limit | undefined): void {
+    this.handlerLimits.set(fn, limit);
+  }
+
+  /** Undoes `addHandler`. */
+  removeHandler(fn: string): void {
+    this.handlerLimits.delete(fn);
   }
 
   /** Which job stands for a new one of the same key. */

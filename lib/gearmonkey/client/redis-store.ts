@@ -47,6 +47,8 @@ export interface RedisStoreOptions extends EnqueuerOptions {
   readonly scheduleIndex?: string;
   /** What `keysOf` puts before each function's name, and the key of the functions begins with. @default '' */
   readonly prefix?: string;
+  /** Gets messages for the operator. */
+  readonly onProblem?: (message: string) => void;
 }
 
 /** The client's side of GearMonkey on a Redis server. */
@@ -75,7 +77,7 @@ export class RedisStore implements JobStore {
     this.questions = new RedisQuestions(commands, this.keysOf, options.timeout);
     this.recordings = new RedisRecordings(this.questions, this.keysOf, this.now);
     this.views = new RedisViews({
-      index: new FunctionIndex(this.keysOf, options.prefix),
+      index: new FunctionIndex(this.keysOf, options.prefix, options.onProblem),
       keysOf: this.keysOf,
       now: this.now,
       commands,

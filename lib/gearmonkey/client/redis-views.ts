@@ -65,7 +65,7 @@ export class RedisViews implements ViewStore {
 
   /** Notes functions that this client uses. */
   note(functions: readonly string[]): void {
-    this.options.index.note(() => this.options.commands.ready(), ...functions);
+    this.options.index.note(() => this.options.commands.ready(), functions);
   }
 
   functions(): Promise<string[]> {

@@ -10,8 +10,6 @@ import type { SourceKeep } from './source-keep.js';
 const EVERY_MS = 60_000;
 /** The same for a function of which only a number of jobs is kept. */
 const EVERY_MS_BY_COUNT = 1000;
-/** How often the index of functions is asked whether it is time to note a function again. */
-const NOTE_MS = 60_000;
 /** Most entries that one call removes of each list: more would block the server. */
 const STEP = 500;
 /** Most functions of a call. */
@@ -23,7 +21,6 @@ const MOST_CALLS = 1000;
 export class Housekeeping {
   private readonly index: FunctionIndex;
   private readonly trimmedAt = new Map<string, number>();
-  private readonly notedAt = new Map<string, number>();
   private busy = false;
 
   constructor(
@@ -38,9 +35,8 @@ export class Housekeeping {
   async tend(functions: Iterable<string>, now: number): Promise<void> {
     if (this.busy) return;
     const led = [...functions];
-    const unnoted = takeDue(led, this.notedAt, now, () => NOTE_MS);
-    if (unnoted.length > 0) this.index.note(this.connect, ...unnoted);
-    const due = takeDue(led, this.trimmedAt, now, (fn) => this.pauseOf(fn));
+    this.index.note(this.connect, led, now);
+    const due = this.takeDue(led, now);
     if (due.length === 0) return;
     this.busy = true;
     await Promise.allSettled(chunksOf(due, MOST_FUNCTIONS).map((some) => this.trim(some)));
@@ -49,12 +45,18 @@ export class Housekeeping {
 
   forget(fn: string): void {
     this.trimmedAt.delete(fn);
-    this.notedAt.delete(fn);
   }
 
   private pauseOf(fn: string): number {
     const { success, error } = this.keep.of(fn);
     return Math.min(success.count, error.count) < Infinity ? EVERY_MS_BY_COUNT : EVERY_MS;
+  }
+
+  /** The functions that were last trimmed longer ago than their pause; they count as trimmed now. */
+  private takeDue(functions: readonly string[], now: number): string[] {
+    const due = functions.filter((fn) => now - (this.trimmedAt.get(fn) ?? -Infinity) >= this.pauseOf(fn));
+    for (const fn of due) this.trimmedAt.set(fn, now);
+    return due;
   }
 
   private async trim(functions: readonly string[]): Promise<void> {
@@ -74,16 +76,4 @@ export class Housekeeping {
 
 function countOf({ count }: KeepRule): number | '' {
   return count === Infinity ? '' : count;
-}
-
-/** The functions that were last done longer ago than their pause; they count as done now. */
-function takeDue(
-  functions: readonly string[],
-  doneAt: Map<string, number>,
-  now: number,
-  pauseOf: (fn: string) => number,
-): string[] {
-  const due = functions.filter((fn) => now - (doneAt.get(fn) ?? -Infinity) >= pauseOf(fn));
-  for (const fn of due) doneAt.set(fn, now);
-  return due;
 }

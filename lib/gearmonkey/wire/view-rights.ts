@@ -41,6 +41,13 @@ function viewerCalls(k: FunctionKeys): Call[] {
   ];
 }
 
+/** The calls that need the rights to read the index of functions. */
+const indexCalls: Call[] = [
+  ['EVALSHA', X, '1', FUNCTION_INDEX],
+  ['TIME'],
+  ['ZREVRANGEBYSCORE', FUNCTION_INDEX, '1', '0'],
+];
+
 /** If Redis refused a call for a missing right, returns an error that names it; `fn` '*' stands for the index of functions. */
 export function explainToViewer(
   commands: RedisConnection,
@@ -49,6 +56,6 @@ export function explainToViewer(
   keysOf: KeysOf,
 ): Promise<unknown> {
   if (fn === '*')
-    return explainRefusal(commands, refusal, [['ZREVRANGE', FUNCTION_INDEX, '0', '1']], 'an overview');
+    return explainRefusal(commands, refusal, indexCalls, 'an overview');
   return explainRefusal(commands, refusal, viewerCalls(keysOf(fn)), `a viewer of "${fn}"`);
 }
