@@ -24,6 +24,11 @@ export interface Claim {
   readonly attempts: number;
   /** How many of these attempts ended because their worker was lost. */
   readonly stalls: number;
+  /**
+   * Whether it has lost its worker as often as it may. It runs alone in its process, which therefore tells whether the job is
+   * to blame if it loses that one, too.
+   */
+  readonly suspect?: true;
   /** How often its handler postponed it with a SnoozeError. @default 0 */
   readonly snoozes?: number;
   /** Whether its system ends it if this attempt fails, whatever the outcome asks for. @default false */
@@ -148,6 +153,12 @@ export interface JobSource {
    * this process is too busy to end it. Infinity removes the deadline.
    */
   setDeadline?(claim: Claim, ms: number): void;
+
+  /**
+   * A suspect waits to run alone, and the loss of its worker is not to count; or it begins, and from then on it counts. Only
+   * sources with suspects. False when the claim is lost.
+   */
+  isolate?(claim: Claim, begins: boolean): Promise<boolean>;
 
   /** Extends the leases of running jobs; returns the claims that are lost to another worker. */
   renew(claims: readonly Claim[]): Promise<readonly Claim[]>;

@@ -94,6 +94,8 @@ export interface ListedJob {
   readonly fn: string;
   readonly state: ListedState;
   readonly attempts: number;
+  /** How often it lost its worker, if it did: such jobs may be what ended it. */
+  readonly stalls?: number;
   /** The signals that it waits for: the first one of them wakes it. */
   readonly waitsFor?: readonly string[];
   readonly times: JobTimes;

@@ -3,6 +3,7 @@ import { codecOf } from '../job/codec.js';
 import { ConfigurationError } from '../job/errors.js';
 import type { RunningFunction } from '../worker/function-table.js';
 import type { HandlerBinding } from '../worker/job-handler.js';
+import type { Isolation } from '../worker/isolation.js';
 import { JobWorker, type WorkerLog } from '../worker/job-worker.js';
 import type { GearMonkeyInstance } from './gearmonkey.instance.js';
 import type { StartedWorkers } from './start-line.js';
@@ -33,6 +34,7 @@ export class InstanceWorkers {
     readonly instance: GearMonkeyInstance,
     readonly role: WorkerRole,
     private readonly log: Required<WorkerLog>,
+    private readonly isolation: Isolation,
   ) {}
 
   /** All functions with handlers, including those that are left out in this process or disabled. */
@@ -165,6 +167,7 @@ export class InstanceWorkers {
       // The default stores them and keeps the log to one line.
       logStacks: errorDetail === 'stack',
       log: this.log,
+      isolation: this.isolation,
       runWith,
     });
     for (const fn of this.concurrency.keys()) this.applyConcurrency(worker, fn);

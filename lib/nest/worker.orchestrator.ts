@@ -15,6 +15,7 @@ import { InstanceWorkers } from './instance-workers.js';
 import { nestLog } from './nest-log.js';
 import { ObserverOrchestrator } from './observer.orchestrator.js';
 import { RecurringOrchestrator } from './recurring.orchestrator.js';
+import { Isolation } from '../worker/isolation.js';
 import { refuseTransient } from './scoped-instance.js';
 import { logStart } from './start-line.js';
 import { checkRoles, workerRole } from './worker-role.js';
@@ -28,6 +29,8 @@ export class WorkerOrchestrator
 {
   private readonly log = nestLog('GearMonkey');
   private readonly workers = new Map<GearMonkeyInstance, InstanceWorkers>();
+  /** All workers of the process share it. */
+  private readonly isolation = new Isolation();
   private started = false;
   private closed = false;
 
@@ -67,7 +70,7 @@ export class WorkerOrchestrator
     let workers = this.workers.get(instance);
     if (!workers) {
       const role = workerRole(name, instance.options.workers, process.env);
-      const made = new InstanceWorkers(instance, role, this.log);
+      const made = new InstanceWorkers(instance, role, this.log, this.isolation);
       workers = made;
       this.workers.set(instance, workers);
       const warn = (message: string) => this.log.warn(message);

@@ -3,6 +3,10 @@ import { clearTimeout, setTimeout } from 'node:timers';
 import type { Claim } from '../job/job-source.js';
 import type { HandlerBinding } from './job-handler.js';
 
+/** A claim that gets no slot in this time is released: the function's runs are no longer short. */
+export const WAIT_MS = 20;
+/** Renewal of a waiting claim ends after this time, so a busy or stopped process loses it to another worker. */
+export const WAIT_LIMIT_MS = 1000;
 /** How much work may be claimed ahead of free slots, in milliseconds of this function's runs. */
 const AHEAD_MS = 1;
 const MAX_AHEAD = 50;

@@ -17,6 +17,7 @@ export class FunctionTable {
   /** The free slots that a source reads. */
   readonly free = new SlotTable();
   private readonly functions = new Map<string, FunctionSlots>();
+  private isOpen = true;
 
   /** @param onFree called when a function has a free slot again, also after a batch whose jobs had all ended before it */
   constructor(
@@ -58,7 +59,13 @@ export class FunctionTable {
 
   /** Updates the free slots of a function. */
   update(fn: string): void {
-    this.free.set(fn, this.functions.get(fn)?.free ?? 0);
+    this.free.set(fn, this.isOpen ? (this.functions.get(fn)?.free ?? 0) : 0);
+  }
+
+  /** Whether there are free slots at all. */
+  setOpen(isOpen: boolean): void {
+    this.isOpen = isOpen;
+    for (const fn of this.functions.keys()) this.update(fn);
   }
 
   /** Drops a claim that waited for a slot. */

@@ -91,6 +91,12 @@ export class JobLog {
     this.log.debug(`${nameOf(claim)} was cancelled while it ran.`, jobFields(claim));
   }
 
+  suspected(claim: Claim): void {
+    const { stalls } = claim;
+    const line = `${nameOf(claim)} has lost its worker ${stalls} times, and may be what ended it: it runs alone now.`;
+    this.log.warn(line, { ...jobFields(claim), stalls });
+  }
+
   lost(claim: Claim): void {
     this.log.warn(`${nameOf(claim)} went to another worker because its lease expired.`, jobFields(claim));
   }

@@ -5,14 +5,17 @@ import { messageOf } from '../job/errors.js';
 import { JobCancelledError, LeaseLostError } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
 import { Announcer } from './announcer.js';
-import type { FunctionSlots } from './function-slots.js';
+import { WAIT_LIMIT_MS, WAIT_MS, type FunctionSlots } from './function-slots.js';
 import { FunctionTable, type RunningFunction } from './function-table.js';
 import { JobExecution, type ExecutionLimits } from './job-execution.js';
 import type { HandlerBinding } from './job-handler.js';
 import { JobLog } from './job-log.js';
+import { Isolation } from './isolation.js';
 import { RunningExecutions } from './running-executions.js';
 import { Settler } from './settler.js';
+import { hasSuspect, Suspects } from './suspects.js';
 import { claimFrom, leaseEnded } from './traced-source.js';
+import { WakeUp } from './wake-up.js';
 import { inLines, type WorkerLog } from './worker-log.js';
 import { showAs } from '../job/show-as.js';
 
@@ -22,14 +25,12 @@ export interface WorkerOptions extends ExecutionLimits {
   readonly log: WorkerLog;
   /** Whether the line of a failed attempt has the stack of its error. @default false: it goes to the log's `debug` */
   readonly logStacks?: boolean;
+  /** What all workers of a process share. */
+  readonly isolation?: Isolation;
 }
 
 /** The pause after a `claim` that failed. During an outage sources wait and do not fail. */
 const CLAIM_RETRY_MS = 1000;
-/** A claim that gets no slot in this time is released: the function's runs are no longer short. */
-const WAIT_MS = 20;
-/** Renewal of a waiting claim ends after this time, so a busy or stopped process loses it to another worker. */
-const WAIT_LIMIT_MS = 1000;
 /** How long a closing worker waits until its last outcomes are settled. */
 const SETTLE_TIMEOUT_MS = 5000;
 
@@ -46,7 +47,8 @@ export class JobWorker {
   private readonly log: Required<WorkerLog>;
   private readonly jobLog: JobLog;
   private readonly claiming = new AbortController();
-  private wakeUp: () => void = () => undefined;
+  private readonly wakeUp = new WakeUp();
+  private readonly suspects: Suspects;
   private stopping = false;
   private loop: Promise<void> = Promise.resolve();
   private renewal?: NodeJS.Timeout;
@@ -57,11 +59,14 @@ export class JobWorker {
     bindings: readonly HandlerBinding[],
     private readonly options: WorkerOptions,
   ) {
-    this.functions = new FunctionTable(bindings, source.claimsAhead ?? false, () => this.wakeUp());
+    this.functions = new FunctionTable(bindings, source.claimsAhead ?? false, () => this.wakeUp.call());
     this.running = new RunningExecutions(source);
     this.log = inLines(options.log);
     this.jobLog = new JobLog(this.log, options.logStacks);
     this.settler = new Settler(source, this.log, this.jobLog);
+    const { functions, running, jobLog, settler, begin, giveBack } = this;
+    const parts = { source, functions, running, jobLog, settler, begin, giveBack };
+    this.suspects = new Suspects(options.isolation ?? new Isolation(), parts);
     this.announcer = new Announcer(source, this.log, options.codec, (claim, why) => this.revoke(claim, why));
   }
 
@@ -82,7 +87,7 @@ export class JobWorker {
     await this.announcer.open([binding]);
     if (this.stopping) return;
     this.functions.add(binding);
-    this.wakeUp();
+    this.wakeUp.call();
   }
 
   /** Sets how many jobs of a function may run at a time; running jobs continue. False for one that doesn't run or is stopping. */
@@ -92,7 +97,7 @@ export class JobWorker {
     slots.concurrency = concurrency;
     while (this.beginNext(slots, performance.now()));
     this.functions.update(fn);
-    this.wakeUp();
+    this.wakeUp.call();
     return true;
   }
 
@@ -102,6 +107,7 @@ export class JobWorker {
     if (!slots || !this.setConcurrency(fn, 0)) return;
     slots.isLeaving = true;
     this.giveBack(slots);
+    this.suspects.withdraw(fn);
     this.running.endAtSteps(fn);
     this.jobLog.draining(this.running.of(fn), timeout);
     await slots.idle(timeout);
@@ -121,9 +127,10 @@ export class JobWorker {
     this.stopping = true;
     this.source.takeNoMore?.();
     this.claiming.abort();
-    this.wakeUp();
+    this.wakeUp.call();
     await this.loop;
     for (const slots of this.functions.all()) this.giveBack(slots);
+    this.suspects.close();
     this.running.endAtSteps();
     this.jobLog.draining(this.running.claims, timeout);
     await this.drain(timeout);
@@ -138,7 +145,7 @@ export class JobWorker {
 
   private async claimUntilStopped(): Promise<void> {
     while (!this.stopping) {
-      if (this.functions.free.isEmpty) await this.nextWakeUp();
+      if (this.functions.free.isEmpty) await this.wakeUp.wait();
       else this.take(await this.claim());
     }
   }
@@ -148,13 +155,14 @@ export class JobWorker {
       return await claimFrom(this.source, this.functions.free, this.claiming.signal);
     } catch (error) {
       this.log.error(`Claiming jobs failed, trying again: ${messageOf(error)}`);
-      await this.nextWakeUp(CLAIM_RETRY_MS);
+      await this.wakeUp.wait(CLAIM_RETRY_MS);
       return [];
     }
   }
 
   /** Begins claims that have a slot. The others were claimed ahead and wait for one. */
   private take(claims: readonly Claim[]): void {
+    if (this.suspects.isClosed || hasSuspect(claims)) return this.suspects.take(claims);
     const now = performance.now();
     for (const claim of claims) {
       const slots = this.functions.get(claim.fn);
@@ -170,9 +178,9 @@ export class JobWorker {
     this.waiting ??= setTimeout(() => this.giveBackStuck(), WAIT_MS).unref();
   }
 
-  private begin(claim: Claim, { binding }: FunctionSlots): void {
+  private readonly begin = (claim: Claim, { binding }: FunctionSlots): void => {
     this.running.start(new JobExecution(claim, binding, this.options, this.source, this.onEnd));
-  }
+  };
 
   private readonly onEnd = (execution: JobExecution, outcome: Outcome | undefined): void => {
     const { claim, began } = execution;
@@ -186,7 +194,8 @@ export class JobWorker {
     slots.ended(claim, now - began);
     this.beginNext(slots, now);
     this.functions.update(claim.fn);
-    this.wakeUp();
+    if (this.suspects.isClosed) this.suspects.ended(claim);
+    this.wakeUp.call();
   };
 
   private beginNext(slots: FunctionSlots, now: number): boolean {
@@ -206,25 +215,15 @@ export class JobWorker {
     this.waiting = wait ? setTimeout(() => this.giveBackStuck(), WAIT_MS).unref() : undefined;
   }
 
-  private giveBack(slots: FunctionSlots): void {
+  private readonly giveBack = (slots: FunctionSlots): void => {
     for (const claim of slots.giveUp()) this.settler.settle({ claim, status: 'released' });
     this.functions.update(slots.binding.definition.name);
-  }
-
-  private nextWakeUp(timeout?: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = timeout === undefined ? undefined : setTimeout(resolve, timeout);
-      this.wakeUp = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
+  };
 
   private async drain(timeout: number): Promise<void> {
     const deadline = performance.now() + timeout;
     for (let left = timeout; this.running.size > 0 && left > 0; left = deadline - performance.now())
-      await this.nextWakeUp(left);
+      await this.wakeUp.wait(left);
   }
 
   /** Ignores settled jobs: settling ends a lease, and the keeper thread may report that as a loss. */
@@ -232,16 +231,17 @@ export class JobWorker {
     const reason = why === 'lost' ? LeaseLostError : JobCancelledError;
     const execution = this.running.get(claim);
     if (execution) execution.revoke(new reason(claim.fn, claim.id));
-    else if (!this.functions.drop(claim)) return;
+    else if (!this.functions.drop(claim) && !this.suspects.ended(claim)) return;
     leaseEnded(this.source, claim, why);
     if (why === 'lost') this.jobLog.lost(claim);
     else this.jobLog.cancelled(claim);
   }
 
   private async renew(): Promise<void> {
-    if (this.running.size === 0) return;
+    const claims = [...this.running.claims, ...this.suspects.waiting];
+    if (claims.length === 0) return;
     try {
-      for (const claim of await this.source.renew(this.running.claims)) this.revoke(claim, 'lost');
+      for (const claim of await this.source.renew(claims)) this.revoke(claim, 'lost');
     } catch (error) {
       this.log.warn(`Renewing leases failed: ${messageOf(error)}`);
     }

@@ -23,6 +23,10 @@ interface Input {
   readonly block?: number;
   /** Wait for a line on stdin. */
   readonly hold?: boolean;
+  /** End the process after so many milliseconds. */
+  readonly exit?: number;
+  /** Wait for so many milliseconds. */
+  readonly work?: number;
 }
 
 const { url, fn, concurrency = 1, ...times } = JSON.parse(process.argv[2] as string) as WorkerProgramOptions;
@@ -31,7 +35,7 @@ const say = (event: string, details: object = {}) =>
   process.stdout.write(`${JSON.stringify({ event, ...details })}\n`);
 
 async function handle(input: unknown, job: RunningJob): Promise<string> {
-  const { block = 0, hold = false } = input as Input;
+  const { block = 0, hold = false, exit, work } = input as Input;
   const { signal, id, attempts } = job;
   say('start', { id, attempts });
   signal.addEventListener('abort', () =>
@@ -39,6 +43,9 @@ async function handle(input: unknown, job: RunningJob): Promise<string> {
   );
   const end = performance.now() + block;
   while (performance.now() < end);
+  if (exit !== undefined) setTimeout(() => process.exit(1), exit);
+  if (exit !== undefined || work !== undefined)
+    await new Promise((resolve) => setTimeout(resolve, work ?? 60_000));
   if (hold) await new Promise((resolve) => process.stdin.once('data', resolve));
   say('end', { id });
   return 'of the program';

@@ -78,9 +78,7 @@ export class RedisStore implements JobStore {
     this.recordings = new RedisRecordings(this.questions, this.keysOf, this.now);
     this.views = new RedisViews({
       index: new FunctionIndex(this.keysOf, options.prefix, options.onProblem),
-      keysOf: this.keysOf,
-      now: this.now,
-      commands,
+      ...{ keysOf: this.keysOf, now: this.now, commands },
       ask: (...question) => this.questions.ask(...question),
     });
     this.enqueuer = new Enqueuer(commands, options);

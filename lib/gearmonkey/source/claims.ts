@@ -2,9 +2,10 @@ import type { Claim } from '../../job/job-source.js';
 import { readJobOptions } from '../wire/job-options.js';
 import type { TakenJob } from '../wire/scripts.js';
 
-/** Converts a script's claim to the worker's. */
-export function toClaim(fn: string, { options, ...job }: TakenJob): Claim {
-  return { fn, ...job, options: readJobOptions(options) };
+/** Converts a script's claim to the worker's. @param maxStalls how often a job may lose its worker */
+export function toClaim(fn: string, { options, ...job }: TakenJob, maxStalls = Infinity): Claim {
+  const claim = { fn, ...job, options: readJobOptions(options) };
+  return job.stalls > 0 && job.stalls >= maxStalls ? { ...claim, suspect: true } : claim;
 }
 
 /** Makes the parts of the claim "id:token" that are needed to release it. */

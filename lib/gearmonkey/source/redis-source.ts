@@ -136,6 +136,10 @@ export class RedisSource implements JobSource {
     this.held.setDeadline(claim, ms);
   }
 
+  isolate(claim: Claim, begins: boolean): Promise<boolean> {
+    return this.records.write(claim, new Map([['isolated', `${claim.token}:${begins ? 1 : 0}`]]), []);
+  }
+
   progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
     return this.held.progress(claim, dividend, divisor);
   }

@@ -156,7 +156,7 @@ export class RoundTrips {
     if (endedInFlow) this.options.onEndInFlow();
     if (lostRules) await this.options.storeLimit();
     const timely = (taken: readonly scripts.TakenJob[]) =>
-      late ? [] : taken.map((job) => toClaim(this.fn, job));
+      late ? [] : taken.map((job) => toClaim(this.fn, job, this.options.maxStalls));
     return { ...reply, claims: timely(claims), unfiled: timely(unfiled) };
   }
 

@@ -33,6 +33,7 @@ export function toListedJob(fn: string, id: string, state: ListedState, stored: 
       fn,
       state,
       attempts: attemptsOf(stored),
+      stalls: Number(textOf(stored, 'stalls')) || undefined,
       waitsFor: waitedFor(stored),
       times: timesOf(stored, options.expires),
       worker: workerOf(stored),

@@ -55,7 +55,6 @@ export function explainToViewer(
   fn: string,
   keysOf: KeysOf,
 ): Promise<unknown> {
-  if (fn === '*')
-    return explainRefusal(commands, refusal, indexCalls, 'an overview');
+  if (fn === '*') return explainRefusal(commands, refusal, indexCalls, 'an overview');
   return explainRefusal(commands, refusal, viewerCalls(keysOf(fn)), `a viewer of "${fn}"`);
 }

@@ -80,6 +80,32 @@ describe('renew.lua', () => {
   });
 });
 
+describe('recovery of a suspect', () => {
+  const stallsOf = (fn: string) => server.redis.hmget(`job:${fn}:1`, 'status', 'stalls', 'output');
+
+  it('does not count the loss of its worker while it waits to run alone', async () => {
+    const fn = await claimed();
+    await server.redis.hset(`job:${fn}:1`, { stalls: 2, isolated: '1:0' });
+    await claim(server.redis, fn, { now: NOW + LEASE_MS, slots: 0, maxStalls: 2 });
+    await expect(stallsOf(fn)).resolves.toEqual(['idle', '2', null]);
+  });
+
+  it('counts it once it has begun, and says that it ran alone', async () => {
+    const fn = await claimed();
+    await server.redis.hset(`job:${fn}:1`, { stalls: 2, isolated: '1:1' });
+    await claim(server.redis, fn, { now: NOW + LEASE_MS, slots: 0, maxStalls: 2 });
+    const text = 'stalled: the worker died or lost its lease 3 times, the last time while it ran alone';
+    await expect(stallsOf(fn)).resolves.toEqual(['error', '3', text]);
+  });
+
+  it('counts it for a later claim', async () => {
+    const fn = await claimed();
+    await server.redis.hset(`job:${fn}:1`, { stalls: 1, isolated: '0:0' });
+    await claim(server.redis, fn, { now: NOW + LEASE_MS, slots: 0, maxStalls: 2 });
+    await expect(stallsOf(fn)).resolves.toEqual(['idle', '2', null]);
+  });
+});
+
 describe('look.lua', () => {
   const woken = async (fn: string) => (await server.redis.llen(`wake:${fn}`)) === 1;
   const alone = (wait: number) => ({ wait, leads: false, plain: false, tick: -1, flows: false });

@@ -141,16 +141,17 @@ local function open_outcomes()
     member = string.match(member, '^given%-up:(.*)$') or member
     local id, token = string.match(member, '^(.*):(%d+)$')
     if not id then return end
-    local job = fields(id, 'status', 'token', 'queue', 'stalls', 'key')
+    local job = fields(id, 'status', 'token', 'queue', 'stalls', 'key', 'isolated')
     local place = limits and place_of(member) or limits and job[5] or nil
     if job[1] ~= 'busy' or job[2] ~= token then return place and guarded(limits.vacate, place, member) end
-    local stalls = count(job[4]) + 1
+    local stalls = count(job[4]) + (job[6] == token .. ':0' and 0 or 1)
     note('stalled')
     if stalls <= max_stalls then
       -- `lost` makes this token invalid even if a plain worker, which writes no token, takes the job next.
       if not requeue(keys, id, job[3], limits, place, 'stalls', stalls, 'lost', token) then keep(id, token) end
     else
       local text = 'stalled: the worker died or lost its lease ' .. stalls .. ' times'
+      if job[6] == token .. ':1' then text = text .. ', the last time while it ran alone' end
       local failure = cjson.encode({ name = 'JobStalledError', code = 'JOB_STALLED', message = text })
       finish(keys, id, stamp, '', '', 'error', text, 'stalls', stalls, 'error', failure)
       note('failed')

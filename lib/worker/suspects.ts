@@ -1,0 +1,122 @@
+import type { Claim, JobSource } from '../job/job-source.js';
+import type { FunctionSlots } from './function-slots.js';
+import type { FunctionTable } from './function-table.js';
+import type { Isolation, IsolatedWorker } from './isolation.js';
+import type { JobLog } from './job-log.js';
+import type { RunningExecutions } from './running-executions.js';
+import type { Settler } from './settler.js';
+
+/** Not `some`: most claims have none, and this makes no closure. */
+export function hasSuspect(claims: readonly Claim[]): boolean {
+  for (const { suspect } of claims) if (suspect) return true;
+  return false;
+}
+
+export interface SuspectsParts {
+  readonly source: Pick<JobSource, 'isolate'>;
+  readonly functions: FunctionTable;
+  readonly running: RunningExecutions;
+  readonly jobLog: JobLog;
+  readonly settler: Settler;
+  /** Begins a claim that has a slot. */
+  readonly begin: (claim: Claim, slots: FunctionSlots) => void;
+  /** Gives back the claims of a function that wait for slots. */
+  readonly giveBack: (slots: FunctionSlots) => void;
+}
+
+/** A worker's jobs that may be what ended their workers. Each runs alone in its process. */
+export class Suspects implements IsolatedWorker {
+  private noted: Promise<boolean> = Promise.resolve(true);
+
+  constructor(
+    private readonly isolation: Isolation,
+    private readonly parts: SuspectsParts,
+  ) {
+    isolation.join(this);
+  }
+
+  get runs(): number {
+    return this.parts.running.size;
+  }
+
+  /** Whether a suspect waits or runs alone, so that nothing else may begin. */
+  get isClosed(): boolean {
+    return this.isolation.isClosed;
+  }
+
+  /** Of claims with a suspect only that one stays: it begins when nothing else runs. */
+  take(claims: readonly Claim[]): void {
+    const suspect = this.isClosed ? undefined : claims.find((claim) => claim.suspect);
+    // Newest first, so that the oldest ends up in front.
+    for (const claim of claims.toReversed()) if (claim !== suspect) this.release(claim);
+    if (suspect) this.isolation.add(suspect, this);
+  }
+
+  /** A job has ended, or its claim does not hold. Returns whether it was the suspect. */
+  ended(claim: Claim): boolean {
+    return this.isolation.ended(claim);
+  }
+
+  /** The suspect that has not begun, if there is one. */
+  get waiting(): Claim[] {
+    const { isolation } = this;
+    return isolation.waiting && isolation.isOf(this) ? [isolation.waiting] : [];
+  }
+
+  /** Gives back the suspect that has not begun, if it is of this function. */
+  withdraw(fn: string): void {
+    for (const claim of this.waiting.filter((one) => one.fn === fn)) {
+      this.isolation.ended(claim);
+      this.release(claim);
+    }
+  }
+
+  /** Gives back the suspect that has not begun; there will be no other. */
+  close(): void {
+    const claim = this.isolation.leave(this);
+    if (claim) this.release(claim);
+  }
+
+  setOpen(isOpen: boolean): void {
+    const { functions, giveBack } = this.parts;
+    if (!isOpen) for (const slots of functions.all()) giveBack(slots);
+    functions.setOpen(isOpen);
+  }
+
+  holdSuspect(claim: Claim): void {
+    this.noted = this.isolate(claim, false);
+  }
+
+  /** In this order, also if calls are repeated. */
+  beginSuspect(claim: Claim): void {
+    void this.noted
+      .then(() => this.isolate(claim, true))
+      .then((isHeld) => this.begin(claim, isHeld))
+      .finally(() => (this.noted = Promise.resolve(true)));
+  }
+
+  /** During an outage it waits. False when the claim is lost, or the source was closed. */
+  private async isolate(claim: Claim, begins: boolean): Promise<boolean> {
+    const noted = this.parts.source.isolate?.(claim, begins) ?? true;
+    return Promise.resolve(noted).catch(() => false);
+  }
+
+  private begin(claim: Claim, isHeld: boolean): void {
+    const { isolation } = this;
+    const { functions, jobLog, begin } = this.parts;
+    if (isolation.waiting !== claim) return;
+    const slots = functions.get(claim.fn);
+    if (isHeld && slots?.take(claim, performance.now())) {
+      isolation.begun(claim);
+      jobLog.suspected(claim);
+      return begin(claim, slots);
+    }
+    slots?.drop(claim);
+    isolation.ended(claim);
+    if (isHeld) this.release(claim);
+  }
+
+  private release(claim: Claim): void {
+    this.parts.settler.settle({ claim, status: 'released' });
+  }
+}
