@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { channel } from 'node:diagnostics_channel';
-import type { Action, ActRequest, ApiError } from './api.js';
+import type { Action, ApiError } from './api.js';
 
 /** What a user did with the dashboard, or was refused: published on the diagnostics channel `gearmonkey:audit`. */
 export interface AuditEvent {
@@ -17,7 +17,10 @@ export interface AuditEvent {
   /** The id of the job that was made. */
   readonly job?: string;
   /** The numbers that a limit has now. */
-  readonly limit?: ActRequest['limit'];
+  readonly limit?: {
+    readonly concurrency?: number;
+    readonly rate?: { readonly max: number; readonly per: number | string };
+  };
   /** All functions that were concerned, if more than one. */
   readonly functions?: readonly string[];
   /** How many jobs were changed, once that is known. */
