@@ -149,6 +149,7 @@ export {
   subscribeTo,
   type ClaimEvent,
   type EnqueueEvent,
+  type EventChannel,
   type EventListeners,
   type InstrumentationChannels,
   type InstrumentedEvent,

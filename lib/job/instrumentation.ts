@@ -75,14 +75,32 @@ export interface TurnEvent extends InstrumentedEvent {
   readonly blocked: number;
 }
 
+/** `@types/node` has the type of the event first from 26 on, and that of the bound store before. */
+type HasEventFirst = NonNullable<
+  Parameters<TracingChannel<{ first: true }, { first: false }>['traceSync']>[1]
+>['first'];
+
+/** The channel of an event. Stores of every type may be bound to it. */
+export type EventChannel<E extends object> = TracingChannel<
+  HasEventFirst extends true ? E : unknown,
+  HasEventFirst extends true ? unknown : E
+>;
+
 /** Channels of node:diagnostics_channel, by the names of their events. */
 export interface InstrumentationChannels {
-  readonly enqueue: TracingChannel<unknown, EnqueueEvent>;
-  readonly claim: TracingChannel<unknown, ClaimEvent>;
-  readonly run: TracingChannel<unknown, RunEvent>;
-  readonly settle: TracingChannel<unknown, SettleEvent>;
-  readonly lease: TracingChannel<unknown, LeaseEvent>;
-  readonly turn: TracingChannel<unknown, TurnEvent>;
+  readonly enqueue: EventChannel<EnqueueEvent>;
+  readonly claim: EventChannel<ClaimEvent>;
+  readonly run: EventChannel<RunEvent>;
+  readonly settle: EventChannel<SettleEvent>;
+  readonly lease: EventChannel<LeaseEvent>;
+  readonly turn: EventChannel<TurnEvent>;
+}
+
+/** One whose `bindStore` takes every store. */
+function channelOf<E extends object>(name: string): EventChannel<E> {
+  return tracingChannel<HasEventFirst extends true ? E : unknown, HasEventFirst extends true ? unknown : E>(
+    name,
+  );
 }
 
 /**
@@ -90,12 +108,12 @@ export interface InstrumentationChannels {
  * Without a subscriber no event is made. A subscriber that throws ends the process, as Node has it.
  */
 export const instrumentation: InstrumentationChannels = Object.freeze({
-  enqueue: tracingChannel<unknown, EnqueueEvent>('gearmonkey:enqueue'),
-  claim: tracingChannel<unknown, ClaimEvent>('gearmonkey:claim'),
-  run: tracingChannel<unknown, RunEvent>('gearmonkey:run'),
-  settle: tracingChannel<unknown, SettleEvent>('gearmonkey:settle'),
-  lease: tracingChannel<unknown, LeaseEvent>('gearmonkey:lease'),
-  turn: tracingChannel<unknown, TurnEvent>('gearmonkey:turn'),
+  enqueue: channelOf<EnqueueEvent>('gearmonkey:enqueue'),
+  claim: channelOf<ClaimEvent>('gearmonkey:claim'),
+  run: channelOf<RunEvent>('gearmonkey:run'),
+  settle: channelOf<SettleEvent>('gearmonkey:settle'),
+  lease: channelOf<LeaseEvent>('gearmonkey:lease'),
+  turn: channelOf<TurnEvent>('gearmonkey:turn'),
 });
 
 /** Listeners to the stages of an event. */
@@ -105,7 +123,7 @@ export type EventListeners<E> = {
 
 /** Subscribes to some stages of a channel. Returns a function that unsubscribes. */
 export function subscribeTo<E extends object>(
-  channel: TracingChannel<unknown, E>,
+  channel: EventChannel<E>,
   listeners: EventListeners<E>,
 ): () => void {
   const { start, end, asyncStart, asyncEnd, error } = channel;
@@ -122,7 +140,7 @@ export function subscribeTo<E extends object>(
 
 /** Publishes an event around a call, and completes it from the result. */
 export function traced<E extends object, T>(
-  channel: TracingChannel<unknown, E>,
+  channel: EventChannel<E>,
   event: E,
   call: () => Promise<T>,
   complete: (event: E, result: T) => void,

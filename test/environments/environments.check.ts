@@ -11,12 +11,22 @@ import { runProgram } from '../support/test-process.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
 import { stopProgramsAfterEach } from '../support/worker-process.js';
-import { ENQUEUE_AND_EXIT, OBSERVED, SPEC, TYPES_ONLY } from './programs.js';
+import { ENQUEUE_AND_EXIT, EVERY_ENTRY_POINT, OBSERVED, SPEC, TYPES_ONLY } from './programs.js';
 import { Project, type ProjectOptions } from './project.js';
 
 const APP = fileURLToPath(new URL('../bundlers/app.ts', import.meta.url));
 const NODES = ['20', '22', '24', '26'];
 const TYPESCRIPT = ['typescript@6', '@types/node@20'];
+/** Compilers and types of Node with which all types compile: the oldest that are supported, to the newest that there are. */
+const COMPILERS = ['5.9', '6', '7', 'latest'];
+const NODE_TYPES = [...NODES, 'latest'];
+const STRICT = [
+  '--exactOptionalPropertyTypes',
+  '--noUncheckedIndexedAccess',
+  '--noPropertyAccessFromIndexSignature',
+];
+/** The optional packages whose types the entry points use. */
+const OPTIONAL_PACKAGES = ['@nestjs/terminus@12', '@opentelemetry/api@1', 'kysely@0.28', 'prom-client@15'];
 const TIMEOUT_MS = 900_000;
 
 const BUILDERS = {
@@ -243,19 +253,26 @@ describe('an app', () => {
       devPackages: TYPESCRIPT,
       files: { 'src/main.ts': app, 'src/types-only.ts': TYPES_ONLY, 'tsconfig.json': tsconfig() },
     });
-    const strict = [
-      '--exactOptionalPropertyTypes',
-      '--noUncheckedIndexedAccess',
-      '--noPropertyAccessFromIndexSignature',
-    ];
     for (const way of [
       ['--module', 'node16'],
       ['--module', 'nodenext'],
       ['--module', 'preserve', '--moduleResolution', 'bundler'],
       ['--module', 'esnext', '--moduleResolution', 'bundler', '--verbatimModuleSyntax'],
     ])
-      await project.run('tsc', ...way, ...strict);
+      await project.run('tsc', ...way, ...STRICT);
     expect(await readFile(project.path('dist/types-only.js'), 'utf8')).not.toContain('nestjs-gearmonkey');
+  });
+
+  it('compiles with every supported TypeScript and types of Node', async () => {
+    const project = await make({
+      packages: [tarball, ...nest(12), 'undici@7', ...OPTIONAL_PACKAGES],
+      files: { 'src/main.ts': EVERY_ENTRY_POINT, 'tsconfig.json': tsconfig() },
+    });
+    for (const compiler of COMPILERS)
+      for (const types of NODE_TYPES) {
+        await project.add(`typescript@${compiler}`, `@types/node@${types}`);
+        await project.run('tsc', ...STRICT);
+      }
   });
 
   it('that only enqueues ends by itself once it is closed', async () => {

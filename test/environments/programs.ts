@@ -128,3 +128,23 @@ async function main(): Promise<void> {
 }
 void main();
 `;
+
+/** Uses a type of every entry point, and the channels, whose types differ with the versions of `@types/node`. */
+export const EVERY_ENTRY_POINT = `
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { instrumentation, subscribeTo, type RunEvent } from 'nestjs-gearmonkey';
+export type * as dashboard from 'nestjs-gearmonkey/dashboard';
+export type * as health from 'nestjs-gearmonkey/health';
+export type * as jobd from 'nestjs-gearmonkey/jobd';
+export type * as jq from 'nestjs-gearmonkey/jq';
+export type * as metrics from 'nestjs-gearmonkey/metrics';
+export type * as qless from 'nestjs-gearmonkey/qless';
+export type * as testing from 'nestjs-gearmonkey/testing';
+export type * as tracing from 'nestjs-gearmonkey/tracing';
+
+const names = new AsyncLocalStorage<string>();
+instrumentation.run.start.bindStore(names, ({ claim }: RunEvent) => claim.fn);
+subscribeTo(instrumentation.run, { asyncEnd: ({ duration }) => duration?.toFixed() });
+// @ts-expect-error: a run has no such property
+subscribeTo(instrumentation.run, { start: ({ slots }) => slots });
+`;

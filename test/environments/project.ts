@@ -30,16 +30,7 @@ export class Project {
     for (const [path, text] of Object.entries(all)) await project.write(path, text);
     if (install === 'npm') {
       await project.run('npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', ...packages);
-      if (devPackages.length > 0)
-        await project.run(
-          'npm',
-          'install',
-          '-D',
-          '--no-audit',
-          '--no-fund',
-          '--prefer-offline',
-          ...devPackages,
-        );
+      if (devPackages.length > 0) await project.add(...devPackages);
     } else {
       await project.run(
         'npm',
@@ -65,6 +56,11 @@ export class Project {
   async write(path: string, text: string): Promise<void> {
     await mkdir(dirname(join(this.folder, path)), { recursive: true });
     await writeFile(join(this.folder, path), text);
+  }
+
+  /** Installs packages for development, in place of other versions of them. */
+  async add(...devPackages: string[]): Promise<void> {
+    await this.run('npm', 'install', '-D', '--no-audit', '--no-fund', '--prefer-offline', ...devPackages);
   }
 
   readonly path = (path: string): string => join(this.folder, path);
