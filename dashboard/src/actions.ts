@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { act, ApiFailure, type ActReply, type ActRequest, type BulkView } from './api.js';
-import { many } from './format.js';
+import { count, many } from './format.js';
 
 /** Something that is about to be done: a dialog asks first. */
 export interface Asked {
@@ -44,11 +44,21 @@ export async function perform({ request, title, done }: Asked): Promise<void> {
   }
 }
 
-/** To how many it would happen; undefined if to none. */
-export async function countOf(request: ActRequest): Promise<string | undefined> {
-  const { count: found = 0, atLeast, atMost } = await act({ ...request, dry: true });
-  if (found === 0 && !atLeast) return undefined;
-  return `${atLeast ? 'at least ' : atMost ? 'at most ' : ''}${many(found, 'job')}`;
+/** What would happen: to how many, undefined if to none, and to which functions if to several. */
+export interface Outlook {
+  readonly jobs: string | undefined;
+  readonly functions: readonly string[];
+}
+
+export async function outlookOf(request: ActRequest): Promise<Outlook> {
+  const reply = await act({ ...request, dry: true });
+  const { count: found = 0, atLeast, atMost, looked, functions = [] } = reply;
+  if (found === 0 && !atLeast) return { jobs: undefined, functions };
+  const jobs = `${atLeast ? 'at least ' : atMost ? 'at most ' : ''}${many(found, 'job')}`;
+  return {
+    jobs: looked === undefined ? jobs : `${jobs}: ${count(found)} of the newest ${count(looked)}`,
+    functions,
+  };
 }
 
 /** Calls `reload` when a run over many jobs of a function has ended. */

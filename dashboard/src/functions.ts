@@ -51,7 +51,9 @@ function noteFirst(i: string, all: readonly FunctionView[], told: ReadonlySet<st
 
 export function noteOverview({ i, at, functions: changed, gone }: LiveEvents['overview']): void {
   const known = new Map(functions.value.get(i));
-  for (const one of changed) known.set(one.fn, one);
+  for (const one of changed)
+    if (one.unknown) known.delete(one.fn);
+    else known.set(one.fn, one);
   for (const fn of gone) known.delete(fn);
   functions.value = new Map(functions.value).set(i, known);
   heard.value = new Map(heard.value).set(i, new Date(at).getTime());

@@ -165,7 +165,17 @@ export interface PayloadView {
   readonly hidden?: true;
 }
 
-/** GET api/failures?i&fn: the newest 1,000 failed jobs by their errors, the largest group first. */
+/** GET api/failures?i&fn: the newest failed jobs by their errors. */
+export interface FailuresView {
+  /** The largest one first. */
+  readonly groups: readonly FailureView[];
+  /** How many of the newest failed jobs were grouped, at most 1,000. */
+  readonly looked: number;
+  /** How many failed jobs there are. */
+  readonly total: number;
+}
+
+/** Name, code and message are those of the innermost cause. */
 export interface FailureView {
   readonly group: string;
   readonly name: string;

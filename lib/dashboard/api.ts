@@ -70,11 +70,16 @@ export interface FunctionView {
   readonly workers?: number;
   /** Whether the user may do anything with it. `api/rights` says what. */
   readonly act: boolean;
+  /** Nothing is known of a function that `api/live` was asked for by its name: no jobs, no workers, no definition. */
+  readonly unknown?: true;
 }
 
 /** GET api/rights?i&fn: what the user may do. */
 export interface Rights {
+  /** None if it is unknown. */
   readonly actions: readonly Action[];
+  /** Nothing is known of the function. */
+  readonly unknown?: true;
 }
 
 /** GET api/statistics?i&fn&by=minute|hour|day&from&to (ISO times). Without `fn`: the sum over all functions, up to 60 s old. */
@@ -111,7 +116,7 @@ export interface NativeView {
   readonly functions?: string;
   /** Whether `api/native/row` has more of a row. */
   readonly opens: boolean;
-  /** What the user may do to each row, in their order. */
+  /** What the user may do to each row as it is now, in their order. */
   readonly actions: readonly (readonly Action[])[];
 }
 
@@ -174,6 +179,8 @@ export interface ActReply {
   readonly count?: number;
   /** There may be more than were counted. */
   readonly atLeast?: boolean;
+  /** How many of the newest jobs were looked at, if not all. */
+  readonly looked?: number;
   /** Not all that were counted may be concerned. */
   readonly atMost?: boolean;
   /** Of the job that was made. */

@@ -5,13 +5,11 @@ import { ApiFailure } from './dashboard-errors.js';
 import { dateOf } from './times.js';
 import type { ViewedFunction } from './viewed-instance.js';
 
-/** `failures` looks at so many of the newest failed jobs. */
-const MOST_GROUPED = 1000;
 /** Jobs with a tag are looked at one by one, at most so many pages. */
 const MOST_PAGES = 10;
 const A_PAGE = 100;
 
-type Count = Pick<ActReply, 'count' | 'atLeast' | 'atMost'>;
+type Count = Pick<ActReply, 'count' | 'atLeast' | 'atMost' | 'looked'>;
 
 /** How many jobs there are now that an action would be done to; of a group, among those that `failures` looks at. */
 export async function countOf(viewed: ViewedFunction, which: Which, state: ListedState): Promise<Count> {
@@ -20,8 +18,9 @@ export async function countOf(viewed: ViewedFunction, which: Which, state: Liste
   if (tag !== undefined) return countTagged(viewed, tag, (job) => isOf(job, which, state));
   const { total } = await client.list(fn, { state, size: 1 });
   if (group === undefined) return { count: total, ...(before !== undefined && { atMost: true }) };
-  const found = (await client.failures(fn)).find((one) => one.group === group);
-  return { count: found?.count ?? 0, ...(total > MOST_GROUPED && { atLeast: true }) };
+  const { groups, looked, total: failed } = await client.groupedFailures(fn);
+  const count = groups.find((one) => one.group === group)?.count ?? 0;
+  return { count, ...(failed > looked && { atLeast: true, looked }) };
 }
 
 async function countTagged(

@@ -12,6 +12,8 @@ export interface Concern extends ViewedFunction {
 
 interface Found {
   readonly functions: readonly string[];
+  /** Functions of which the app may not read whether they are concerned. */
+  readonly unread?: readonly string[];
   /** Whether there may be more. */
   readonly isWhole: boolean;
 }
@@ -24,9 +26,9 @@ interface Found {
  */
 export async function concernedBy(access: DashboardAccess, concern: Concern): Promise<readonly string[]> {
   const { user, fn } = concern;
-  const { functions, isWhole } = await foundBy(concern, isUnlimited(user));
-  const all = [...new Set([fn, ...functions])].toSorted();
-  check(access, concern, { functions: all, isWhole });
+  const found = await foundBy(concern, isUnlimited(user));
+  const all = [...new Set([fn, ...found.functions])].toSorted();
+  check(access, concern, { ...found, functions: all });
   return all.length > 1 ? all : [];
 }
 
@@ -39,7 +41,7 @@ async function foundBy({ request, client, fn }: Concern, mayAll: boolean): Promi
   const { action, id } = request;
   try {
     if (action === 'limit-set' || action === 'limit-reset')
-      return { functions: await client.sharing(fn), isWhole: true };
+      return { ...(await client.sharing(fn)), isWhole: true };
     if (action === 'cancel' && id !== undefined) return await client.waiting(fn, id);
   } catch (error) {
     // The app may have no rights to ask. Then only who may change all functions may do it.
@@ -48,9 +50,15 @@ async function foundBy({ request, client, fn }: Concern, mayAll: boolean): Promi
   return { functions: [], isWhole: true };
 }
 
-function check(access: DashboardAccess, { user, request, i }: Concern, { functions, isWhole }: Found): void {
+function check(access: DashboardAccess, concern: Concern, { functions, unread = [], isWhole }: Found): void {
+  const { user, request, i } = concern;
   if (isUnlimited(user)) return;
-  const refused = functions.filter((one) => !access.mayAct(user, request.action, one, i));
+  const mayNot = (one: string) => !access.mayAct(user, request.action, one, i);
+  const refused = functions.filter(mayNot);
+  if (refused.length === 0 && unread.some(mayNot))
+    throw ApiFailure.notAllowed(
+      `${request.action} here: the limit is shared, and the app may not read whether other functions share it. Its Redis user needs ~control:FN of all functions, or you the right to change all of them`,
+    );
   if (refused.length === 0 && isWhole) return;
   const shown = refused.filter((one) => access.mayView(user, one, i));
   const hidden = refused.length - shown.length;

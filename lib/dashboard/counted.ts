@@ -1,6 +1,7 @@
 import type { GearMonkeyClient } from '../gearmonkey/client/client.js';
 import type { QueueOverview } from '../job/job-views.js';
 import { askSystem } from './system-questions.js';
+import { unknownAmong } from './unknown-functions.js';
 
 /** An overview may cost a system a hundred questions: all pages share one. */
 const FRESH_MS = 5000;
@@ -13,6 +14,8 @@ export interface Counted {
   readonly isWhole: boolean;
   functions(): Promise<readonly string[]>;
   overviewOf(names: readonly string[]): Promise<readonly QueueOverview[]>;
+  /** Of these, the functions of which nothing is known. */
+  unknownOf(found: readonly QueueOverview[]): Promise<readonly string[]>;
 }
 
 export function countedByClient(i: string, client: GearMonkeyClient): Counted {
@@ -20,6 +23,7 @@ export function countedByClient(i: string, client: GearMonkeyClient): Counted {
     ...{ i, isWhole: false },
     functions: () => client.functions(),
     overviewOf: (names) => client.overviewOf(names),
+    unknownOf: (found) => unknownAmong(client, found),
   };
 }
 
@@ -40,6 +44,11 @@ export class CountedBySource implements Counted {
   async overviewOf(names: readonly string[]): Promise<readonly QueueOverview[]> {
     const wanted = new Set(names);
     return (await this.all()).filter(({ fn }) => wanted.has(fn));
+  }
+
+  /** A queue that the system does not count has no overview. */
+  async unknownOf(): Promise<readonly string[]> {
+    return [];
   }
 
   private all(): Promise<readonly QueueOverview[]> {

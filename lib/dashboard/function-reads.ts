@@ -2,17 +2,19 @@ import { Inject, Injectable } from '@nestjs/common';
 import { messageOf } from '../job/errors.js';
 import { RefusedError } from '../job/server-errors.js';
 import type { JobStatistics, StatisticsOptions } from '../job/statistics.js';
-import type { QueueOverview } from '../job/job-views.js';
 import type { Schedule } from '../gearmonkey/recurring/schedule.js';
 import type { PresentWorker } from '../gearmonkey/client/view-store.js';
+import type { Rights } from './api.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
 import { wholeJob } from './job-view.js';
 import { JobReads, type Query } from './job-reads.js';
+import type { ReadOverview } from './live-reader.js';
 import { Redaction } from './redaction.js';
 import { scheduleWords } from './schedule-words.js';
 import { dateOf } from './times.js';
 import { sumOf } from './statistics-sum.js';
+import { unknownAmong } from './unknown-functions.js';
 import { DashboardAccess, type Viewed, type ViewedFunction } from './viewed-instance.js';
 
 const SUM_AGE_MS = 60_000;
@@ -46,16 +48,19 @@ export class FunctionReads {
     return (await counted.overviewOf(names)).map((overview) => this.shown(user, i, overview));
   }
 
-  shown(user: DashboardUser, i: string, overview: QueueOverview) {
-    return { ...overview, act: this.access.mayActAtAll(user, overview.fn, i) };
+  shown(user: DashboardUser, i: string, overview: ReadOverview) {
+    const act = !overview.unknown && this.access.mayActAtAll(user, overview.fn, i);
+    return { ...overview, act };
   }
 
   async namesFor(user: DashboardUser, { i, client }: Viewed): Promise<string[]> {
     return (await client.functions()).filter((fn) => this.access.mayView(user, fn, i));
   }
 
-  rights(user: DashboardUser, query: Query) {
-    const { i, fn } = this.access.viewed(user, query['i'], query['fn']);
+  async rights(user: DashboardUser, query: Query): Promise<Rights> {
+    const { i, client, fn } = this.access.viewed(user, query['i'], query['fn']);
+    const [unknown] = await unknownAmong(client, await client.overviewOf([fn]));
+    if (unknown !== undefined) return { actions: [], unknown: true };
     return { actions: this.access.actionsOf(user, fn, i) };
   }
 
@@ -68,16 +73,18 @@ export class FunctionReads {
 
   async failures(user: DashboardUser, query: Query) {
     const { i, client, fn } = this.access.viewed(user, query['i'], query['fn']);
-    const groups = await client.failures(fn);
-    return groups.map((group) => ({ ...group, ...this.redaction.error(group, { instance: i, fn }) }));
+    const { groups, ...counts } = await client.groupedFailures(fn);
+    const shown = groups.map((group) => ({ ...group, ...this.redaction.error(group, { instance: i, fn }) }));
+    return { groups: shown, ...counts };
   }
 
   async limits(user: DashboardUser, query: Query) {
     const { client, fn, i } = this.access.viewed(user, query['i'], query['fn']);
     const limits = await client.limits(fn);
     if (user.view === true) return limits;
-    const sharing = await client.sharing(fn);
-    if (sharing.every((one) => this.access.mayView(user, one, i))) return limits;
+    const { functions, unread } = await client.sharing(fn);
+    // One that can't be read may share it.
+    if ([...functions, ...unread].every((one) => this.access.mayView(user, one, i))) return limits;
     // Keys that only jobs of other functions have are theirs to see.
     const { jobs } = await client.list(fn, { state: 'running', size: MOST_RUNNING });
     const running = new Set(jobs.map(({ key }) => key));

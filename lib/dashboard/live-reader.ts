@@ -3,15 +3,17 @@ import { chunksOf } from '../flow/chunks.js';
 import type { QueueOverview } from '../job/job-views.js';
 import type { DescribedJob } from '../gearmonkey/client/view-store.js';
 import { answerTo } from './answers.js';
-import type { ApiError } from './api.js';
+import type { ApiError, FunctionView } from './api.js';
 import type { LiveStream } from './live-stream.js';
 import type { Counted } from './counted.js';
 import type { ViewedFunction } from './viewed-instance.js';
 
+export type ReadOverview = QueueOverview & Pick<FunctionView, 'unknown'>;
+
 /** What one round of reading has found, shared by all streams. */
 export interface Round {
   /** By instance and function. */
-  readonly overviews: Map<string, Map<string, QueueOverview>>;
+  readonly overviews: Map<string, Map<string, ReadOverview>>;
   /** The names of all functions of instances that are watched whole. */
   readonly names: Map<string, readonly string[]>;
   /** By `jobKey`; undefined if there is no such job. */
@@ -57,11 +59,16 @@ async function readOverviews(
   const all = isAll ? await counted.functions() : [];
   if (isAll) round.names.set(i, all);
   const names = [...new Set([...all, ...fns])];
-  const found = new Map<string, QueueOverview>();
+  const found = new Map<string, ReadOverview>();
   round.overviews.set(i, found);
   for (const some of counted.isWhole ? [names] : chunksOf(names, BATCH)) {
     for (const overview of await counted.overviewOf(some)) found.set(overview.fn, overview);
     if (!counted.isWhole) await delay((some.length * SECOND_MS) / MOST_A_SECOND, undefined, { signal });
+  }
+  const named = all.length > 0 ? names.filter((fn) => !all.includes(fn)) : names;
+  for (const fn of await counted.unknownOf(named.flatMap((one) => found.get(one) ?? []))) {
+    const overview = found.get(fn);
+    if (overview) found.set(fn, { ...overview, unknown: true });
   }
 }
 

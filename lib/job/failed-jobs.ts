@@ -1,9 +1,10 @@
 import type { Observable } from 'rxjs';
 
-/** Failed jobs whose errors are alike: they differ at most in numbers, ids and quoted text. */
+/** Failed jobs whose errors' innermost causes are alike: they differ at most in numbers, ids and quoted text. */
 export interface FailureGroup {
   /** Names the group for `retry` and `discard`. */
   readonly group: string;
+  /** Name, code and message are those of the innermost cause. */
   readonly name: string;
   readonly code?: string;
   /** The message with `<n>`, `<id>` and `<text>` for what differs; at most 200 characters. */

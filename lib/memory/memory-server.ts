@@ -48,6 +48,11 @@ export class MemoryServer {
     return found;
   }
 
+  /** Whether a function was used. */
+  has(name: string): boolean {
+    return this.functions.has(name);
+  }
+
   /** The functions that were used. */
   names(): string[] {
     return [...this.functions.keys()];

@@ -8,6 +8,7 @@ import type {
   PayloadField,
   PayloadPart,
   PresentWorker,
+  Sharing,
   ViewedJob,
   ViewedJobs,
   ViewStore,
@@ -35,7 +36,10 @@ export class MemoryViews implements ViewStore {
   }
 
   async overview(functions: readonly string[]): Promise<FunctionOverview[]> {
-    return functions.map((fn) => overviewOf(fn, this.server.function(fn), this.clock.now()));
+    return functions.map((fn) =>
+      // To look at a function is not to use it.
+      this.server.has(fn) ? overviewOf(fn, this.server.function(fn), this.clock.now()) : { fn, ...NOTHING },
+    );
   }
 
   async describe(fn: string, id: string, most: number): Promise<DescribedJob | undefined> {
@@ -65,9 +69,10 @@ export class MemoryViews implements ViewStore {
     return (await this.payload(fn, id, field, Infinity))?.bytes;
   }
 
-  async sharing(fn: string): Promise<string[]> {
-    const { limits } = this.server.function(fn);
-    return this.server.names().filter((one) => this.server.function(one).limits.counts === limits.counts);
+  async sharing(fn: string): Promise<Sharing> {
+    const { counts } = this.server.function(fn).limits;
+    const isSharing = (one: string) => this.server.function(one).limits.counts === counts;
+    return { functions: this.server.names().filter(isSharing), unread: [] };
   }
 
   /** They live as long as this process, and have no names. */
@@ -115,6 +120,12 @@ function shownOf(of: MemoryFunction, ids: readonly string[], payloads: boolean):
     return stored ? [{ id, stored: viewOf(stored, payloads, reading) }] : [];
   });
 }
+
+const NOTHING: Omit<FunctionOverview, 'fn'> = {
+  waiting: { high: 0, normal: 0, low: 0 },
+  ...{ scheduled: 0, retrying: 0, running: 0, success: 0, failed: 0, cancelled: 0 },
+  ...{ limitsFull: 0, paused: false, workers: 0 },
+};
 
 function overviewOf(fn: string, of: MemoryFunction, now: number): FunctionOverview {
   of.lists.trim(now);

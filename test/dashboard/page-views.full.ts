@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { GearMonkeyClient } from 'nestjs-gearmonkey';
+import { defineLimit, GearMonkeyClient, GearMonkeyWorkers } from 'nestjs-gearmonkey';
 import { gate, type Gate } from '../support/gate.js';
 import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
@@ -164,6 +164,58 @@ describe('the views of the page', () => {
       await client.discard(mail, gone.id);
       await page.getByText('no longer kept').waitFor();
       expect(await offered()).toEqual([]);
+    },
+    TEST_MS,
+  );
+
+  it(
+    'say that there is no such function, and offer nothing for it, until it has a job',
+    async () => {
+      const { base, client } = await serve();
+      const { page, misdeeds } = await browser.open(`${base}/#/fn?fn=mial`);
+      await page.getByText('There is no such function').waitFor();
+      const main = page.locator('main');
+      expect(await main.getByRole('button').count()).toBe(0);
+      expect(await main.getByRole('heading').allTextContents()).toEqual(['mial']);
+      await client.run('mial', null);
+      await page.getByRole('button', { name: 'Run', exact: true }).waitFor();
+      expect(await page.getByText('There is no such function').count()).toBe(0);
+      await page.goto(`${base}/#/fn?fn=mail`);
+      await page.getByRole('button', { name: 'Pause' }).waitFor();
+      expect(misdeeds).toEqual({ errors: [], foreign: [] });
+    },
+    TEST_MS,
+  );
+
+  it(
+    'say of how many failed jobs the groups are, and which functions share a limit that is changed',
+    async () => {
+      const { base, app, client } = await serve();
+      const script = `for id = 1, 1200 do
+        local at = string.format('%.0f', tonumber(ARGV[1]) + id)
+        redis.call('HSET', 'job:worse:' .. id, 'status', 'error', 'error', '{"name":"Error","message":"no disk"}', 'finished', at)
+        redis.call('ZADD', 'ended:worse:failed', at, id)
+      end
+      redis.call('ZADD', 'functions', ARGV[1], 'worse')`;
+      await redis.redis.eval(script, 0, Date.now() - 1200);
+      for (const view of ['failures', 'failures?fn=worse']) {
+        const { page } = await browser.open(`${base}/#/${view}`);
+        await page.getByRole('heading', { level: 2 }).getByText('of the newest 1,000').waitFor();
+        await page.getByText('1,000 jobs of the newest 1,000, last').waitFor();
+        await page.getByRole('button', { name: /^Retry/ }).click();
+        await page.getByRole('dialog').getByText('at least 1,000 jobs: 1,000 of the newest 1,000').waitFor();
+      }
+
+      const go = gate();
+      const shared = defineLimit('api', { concurrency: 1 });
+      for (const fn of ['one', 'other'])
+        await app.get(GearMonkeyWorkers).add(fn, () => go.passed, { limit: { shared } });
+      // The second one waits, so that the key is full.
+      for (let jobs = 0; jobs < 2; jobs++) await client.run('one', null);
+      const { page } = await browser.open(`${base}/#/limits?fn=one`);
+      await page.getByRole('button', { name: 'Reset' }).click();
+      await page.getByRole('dialog').getByText('It concerns all of these functions: one, other.').waitFor();
+      go.open();
     },
     TEST_MS,
   );

@@ -6,7 +6,7 @@ import { DashboardModule, type DashboardModuleOptions } from 'nestjs-gearmonkey/
 import type {
   ActReply,
   BulkView,
-  FailureView,
+  FailuresView,
   FunctionView,
   JobsView,
   JobView,
@@ -73,7 +73,9 @@ describe.each(PLATFORMS)('the server of the dashboard on %s', (platform: Platfor
 
     for (let count = 0; count < 3; count++)
       await client.run('bad', { count }, { blocking: true, timeout: '60s' });
-    const [group] = await json<FailureView[]>(base, '/api/failures?fn=bad');
+    const failures = await json<FailuresView>(base, '/api/failures?fn=bad');
+    expect(failures).toMatchObject({ looked: 3, total: 3 });
+    const [group] = failures.groups;
     expect(group).toMatchObject({ count: 3, message: 'no <b>disk</b> <n>' });
     const dry = { action: 'discard', fn: 'bad', which: { state: 'failed', group: group?.group }, dry: true };
     expect(await act(dry)).toMatchObject({ count: 3 });

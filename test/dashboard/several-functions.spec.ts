@@ -17,12 +17,11 @@ describe('an action that concerns several functions', () => {
   ];
 
   /** `tenant` sees and changes `mine` and `ours` only, `root` all. */
-  async function serve(connection: string) {
-    const [mine, ours, secret] = ['mine', 'ours', 'secret'].map((name) => redis.fn(name)) as [
-      string,
-      string,
-      string,
-    ];
+  async function serve(
+    connection: string,
+    names: readonly string[] = ['mine', 'ours', 'secret'].map((name) => redis.fn(name)),
+  ) {
+    const [mine, ours, secret] = names as [string, string, string];
     const isTheirs = (fn: string) => fn === mine || fn === ours;
     const users: Record<string, DashboardUser> = {
       tenant: { name: 'tenant', view: isTheirs, act: (_, fn) => isTheirs(fn) },
@@ -72,6 +71,36 @@ describe('an action that concerns several functions', () => {
     for (const user of ['tenant', 'root'])
       for (const change of [{ ...body, dry: true }, body])
         expect(await act(user, change)).toMatchObject({ status: 200, functions: [mine, ours].sort() });
+  });
+
+  it('is refused where the app may not read which functions share the limit, but for who may change all', async () => {
+    const { share, mine, ours, secret } = await serve(redis.url);
+    await share([mine, ours]);
+    await redis.redis.zadd('functions', Date.now(), mine, Date.now(), ours, Date.now(), secret);
+    const user = redis.fn('user');
+    const keys = [mine, ours].flatMap((fn) => [`~control:${fn}`, `~*:${fn}`, `~*:${fn}:*`]);
+    await redis.redis.acl(
+      'SETUSER',
+      user,
+      'on',
+      '>secret',
+      '~functions',
+      '~shared-limit:*',
+      ...keys,
+      '+@all',
+    );
+    const limited = new URL(redis.url);
+    [limited.username, limited.password] = [user, 'secret'];
+    const { act } = await serve(limited.href, [mine, ours, secret]);
+    const body = { action: 'limit-set', fn: mine, limit: { concurrency: 8 } };
+    for (const change of [body, { ...body, dry: true }, { action: 'limit-reset', fn: mine }]) {
+      const reply = await act('tenant', change);
+      expect(reply).toMatchObject({ status: 403, code: 'NOT_ALLOWED' });
+      expect(reply.message).toContain('~control:FN');
+      expect(reply.message).not.toContain(secret);
+    }
+    expect(await act('root', body)).toMatchObject({ status: 200, functions: [mine, ours].sort() });
+    await redis.redis.acl('DELUSER', user);
   });
 
   it.each(servers)('on %s is as before for a limit of one function', async (_, url) => {

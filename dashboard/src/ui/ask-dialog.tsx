@@ -1,6 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { asked, countOf, perform, type Asked } from '../actions.js';
-import { ApiFailure } from '../api.js';
+import { asked, outlookOf, perform, type Asked, type Outlook } from '../actions.js';
+import { ApiFailure, type Action } from '../api.js';
+
+/** Limits may be shared, and jobs of other functions may wait for one that is cancelled. */
+const CONCERNS_OTHERS: readonly Action[] = ['limit-set', 'limit-reset', 'cancel'];
 
 /** Asks before an action: says what it will do, and to how many. */
 export function AskDialog() {
@@ -12,16 +15,17 @@ function Question({ question }: { question: Asked }) {
   const { request, title, says, verb, isDangerous } = question;
   const dialog = useRef<HTMLDialogElement>(null);
   const isBulk = request.which !== undefined;
-  const [found, setFound] = useState<{ readonly jobs: string | undefined } | undefined>();
+  // More than what the title says: jobs that are counted, or other functions.
+  const isAsked = isBulk || CONCERNS_OTHERS.includes(request.action);
+  const [found, setFound] = useState<Outlook | undefined>();
   const [failure, setFailure] = useState<string | undefined>();
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();
-    if (isBulk)
-      countOf(request).then(
-        (jobs) => setFound({ jobs }),
-        (error: unknown) => setFailure(error instanceof ApiFailure ? error.message : String(error)),
+    if (isAsked)
+      outlookOf(request).then(setFound, (error: unknown) =>
+        setFailure(error instanceof ApiFailure ? error.message : String(error)),
       );
     return () => opener instanceof HTMLElement && opener.focus();
   }, []);
@@ -44,6 +48,9 @@ function Question({ question }: { question: Asked }) {
               : `This concerns ${found.jobs}.`}
         </p>
       )}
+      {!failure && !isBulk && (found?.functions.length ?? 0) > 0 && (
+        <p>It concerns all of these functions: {found?.functions.join(', ')}.</p>
+      )}
       {failure && <p class="notice is-error">{failure}</p>}
       <div class="buttons">
         <button type="button" onClick={close}>
@@ -52,7 +59,9 @@ function Question({ question }: { question: Asked }) {
         <button
           type="button"
           class={isDangerous ? 'danger primary' : 'primary'}
-          disabled={isBusy || failure !== undefined || (isBulk && found?.jobs === undefined)}
+          disabled={
+            isBusy || failure !== undefined || (isAsked && !found) || (isBulk && found?.jobs === undefined)
+          }
           onClick={() => void confirm()}
           autofocus
         >

@@ -1,5 +1,5 @@
 import { useAfterBulks } from '../actions.js';
-import { get, type FailureView, type FunctionView, type Rights } from '../api.js';
+import { get, type FailuresView, type FailureView, type FunctionView, type Rights } from '../api.js';
 import { count, many } from '../format.js';
 import { useLoad } from '../load.js';
 import { href, route } from '../route.js';
@@ -55,13 +55,15 @@ interface Of {
 function Groups({ fn, failed, reload }: Of) {
   const i = instanceName.value;
   const key = JSON.stringify([i, fn]);
-  const groups = useLoad(key, (signal) => get<FailureView[]>('failures', { i, fn }, signal), AGAIN_MS);
+  const groups = useLoad(key, (signal) => get<FailuresView>('failures', { i, fn }, signal), AGAIN_MS);
   const rights = useLoad(key, (signal) => get<Rights>('rights', { i, fn }, signal));
   useAfterBulks(i, fn, () => {
     groups.reload();
     reload();
   });
   const actions = rights.data?.actions ?? [];
+  const part = groups.data && partOf(groups.data);
+  const all = groups.data?.total ?? failed;
   return (
     <section>
       <div class="heading">
@@ -69,7 +71,8 @@ function Groups({ fn, failed, reload }: Of) {
           <a class="name" href={href('fn', { i, fn })}>
             <Name of={fn} />
           </a>{' '}
-          {failed !== undefined && <span class="dim">{count(failed)}</span>}
+          {all !== undefined && <span class="dim">{count(all)}</span>}
+          {part !== undefined && <span class="dim"> · groups of {part}</span>}
         </h2>
         <a class="button" href={href('jobs', { i, fn, state: 'failed' })}>
           All failed jobs
@@ -77,12 +80,12 @@ function Groups({ fn, failed, reload }: Of) {
       </div>
       <Read from={groups}>
         {(found) =>
-          found.length === 0 ? (
+          found.groups.length === 0 ? (
             <Notice>No job of {fn} has failed.</Notice>
           ) : (
             <ul class="groups">
-              {found.map((one) => (
-                <Group key={one.group} fn={fn} one={one} actions={actions} />
+              {found.groups.map((one) => (
+                <Group key={one.group} fn={fn} one={one} part={partOf(found)} actions={actions} />
               ))}
             </ul>
           )
@@ -92,7 +95,19 @@ function Groups({ fn, failed, reload }: Of) {
   );
 }
 
-function Group({ fn, one, actions }: { fn: string; one: FailureView; actions: Rights['actions'] }) {
+/** Of which jobs the groups are, if not of all. */
+function partOf({ looked, total }: FailuresView): string | undefined {
+  return looked < total ? `the newest ${count(looked)}` : undefined;
+}
+
+interface Shown {
+  readonly fn: string;
+  readonly one: FailureView;
+  readonly part: string | undefined;
+  readonly actions: Rights['actions'];
+}
+
+function Group({ fn, one, part, actions }: Shown) {
   const { group, name, code, message, count: jobs, last, sample } = one;
   const i = instanceName.value;
   const which = { state: 'failed', group } as const;
@@ -104,7 +119,8 @@ function Group({ fn, one, actions }: { fn: string; one: FailureView; actions: Ri
       </p>
       <p class="row">
         <span>
-          {many(jobs, 'job')}, last <When at={last} />
+          {many(jobs, 'job')}
+          {part !== undefined && ` of ${part}`}, last <When at={last} />
         </span>
         <a href={href('job', { i, fn, id: sample })} data-row>
           Job {sample}

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { act, ApiFailure, get, type ActReply, type Rights } from '../api.js';
 import { say } from '../actions.js';
 import { functions, heard, useFunctions, waitingOf } from '../functions.js';
@@ -20,6 +21,11 @@ export function FunctionPage() {
   useFunctions(i, [fn]);
   const rights = useLoad(JSON.stringify([i, fn]), (signal) => get<Rights>('rights', { i, fn }, signal));
   const one = functions.value.get(i)?.get(fn);
+  // One that has got its first job meanwhile.
+  useEffect(() => {
+    if (one && rights.data?.unknown) rights.reload();
+  }, [one === undefined]);
+  if (!one && heard.value.has(i) && (rights.data?.unknown || rights.error)) return <NoFunction fn={fn} />;
   const actions = rights.data?.actions ?? [];
   return (
     <>
@@ -47,7 +53,6 @@ export function FunctionPage() {
           )}
         </span>
       </div>
-      {!one && heard.value.has(i) && <Notice>There is no such function, or it has never had a job.</Notice>}
       {one && (
         <dl class="tiles">
           <Tile name="Waiting" state="waiting" number={waitingOf(one)} />
@@ -79,6 +84,19 @@ export function FunctionPage() {
       </nav>
       {can('statistics') && <StatisticsSection fn={fn} />}
       {actions.includes('run') && <RunJob fn={fn} />}
+    </>
+  );
+}
+
+function NoFunction({ fn }: { fn: string }) {
+  return (
+    <>
+      <h1 class="name">
+        <Name of={fn} />
+      </h1>
+      <Notice>
+        There is no such function: it has no jobs and no workers, and this app does not define it.
+      </Notice>
     </>
   );
 }

@@ -19,6 +19,13 @@ const GROUPED = 1000;
 
 type Steps = AsyncGenerator<number>;
 
+/** Groups, how many jobs were grouped, and how many have failed. */
+export interface GroupedFailures {
+  readonly groups: FailureGroup[];
+  readonly looked: number;
+  readonly total: number;
+}
+
 /** Groups failed jobs, and retries or deletes them. */
 export class FailedJobs {
   constructor(
@@ -26,16 +33,18 @@ export class FailedJobs {
     private readonly functions: KnownFunctions,
   ) {}
 
-  async groups(ref: FunctionRef): Promise<FailureGroup[]> {
+  async groups(ref: FunctionRef): Promise<GroupedFailures> {
     const fn = this.functions.nameOf(ref);
     const jobs: ListedJob[] = [];
+    let total = 0;
     for (let page: string | undefined = ''; page !== undefined && jobs.length < GROUPED;) {
       const query = { state: 'failed', newest: true, size: STEP, page, payloads: false } as const;
       const found = await this.store.views.list(fn, query);
       jobs.push(...found.jobs.map(({ id, stored }) => toListedJob(fn, id, 'failed', stored)));
       page = found.next === '' ? undefined : found.next;
+      total = found.total;
     }
-    return groupFailures(jobs);
+    return { groups: groupFailures(jobs), looked: jobs.length, total: Math.max(total, jobs.length) };
   }
 
   mend(verb: MendVerb, ref: FunctionRef, which: string | number | EndedJobs): BulkRun {

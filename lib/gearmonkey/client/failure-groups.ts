@@ -23,8 +23,16 @@ export function commonMessage(message: string): string {
   return DIFFERENT.reduce((text, [pattern, name]) => text.replace(pattern, name), start);
 }
 
+/** The cause that has none itself: errors around it, such as an UnrecoverableError, are the same for many causes. */
+function innermost(error: JobErrorInfo | undefined): JobErrorInfo | undefined {
+  let found = error;
+  while (found?.cause) found = found.cause;
+  return found;
+}
+
 /** The name of an error's group. */
-export function groupOf(error: JobErrorInfo | undefined): string {
+export function groupOf(thrown: JobErrorInfo | undefined): string {
+  const error = innermost(thrown);
   const parts = [error?.name ?? '', error?.code ?? '', commonMessage(error?.message ?? '')];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12);
 }
@@ -32,7 +40,8 @@ export function groupOf(error: JobErrorInfo | undefined): string {
 /** Groups jobs, given newest first; the largest group comes first. */
 export function groupFailures(jobs: readonly ListedJob[]): FailureGroup[] {
   const groups = new Map<string, FailureGroup>();
-  for (const { id, error, times } of jobs) {
+  for (const { id, error: thrown, times } of jobs) {
+    const error = innermost(thrown);
     const group = groupOf(error);
     const found = groups.get(group);
     const first = defined({

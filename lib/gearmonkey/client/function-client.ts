@@ -7,7 +7,7 @@ import { readJobStatistics } from './job-statistics.js';
 import type { FindOptions, FunctionOverview, JobList, ListOptions } from '../../job/job-views.js';
 import type { BulkRun, EndedJobs, FailureGroup } from '../../job/failed-jobs.js';
 import { drain, type DrainJobsOptions } from './drain.js';
-import { FailedJobs } from './failed-jobs.js';
+import { FailedJobs, type GroupedFailures } from './failed-jobs.js';
 import type { JobFeeds } from './job-feeds.js';
 import type { JobStore } from './job-store.js';
 import type { LimitNumbers, LimitState } from '../../job/limit.js';
@@ -17,7 +17,7 @@ import { LimitAccess, type LimitsOptions } from './limit-access.js';
 import type { NewJobs } from './new-jobs.js';
 import { observeEvents } from './observables.js';
 import { observePaused } from './observe-paused.js';
-import type { DescribedJob, PayloadField, PayloadPart, PresentWorker } from './view-store.js';
+import type { DescribedJob, PayloadField, PayloadPart, PresentWorker, Sharing } from './view-store.js';
 
 /** Longer fields of a job, such as outputs of its steps, are cut where it is only described. */
 const MOST_OF_FIELD = 256 * 1024;
@@ -57,6 +57,11 @@ export abstract class FunctionClient {
   /** The names of the functions of `overview`. @internal */
   async functions(): Promise<string[]> {
     return this.#views.names();
+  }
+
+  /** Whether a definition or a limit of this process names it. @internal */
+  defines(fn: string): boolean {
+    return this.#parts.functions.names().includes(fn);
   }
 
   /** The same as `overview` of these functions. @internal */
@@ -119,6 +124,11 @@ export abstract class FunctionClient {
 
   /** Groups the newest 1,000 failed jobs by their errors, the largest group first. */
   async failures(ref: FunctionRef): Promise<FailureGroup[]> {
+    return (await this.#failed.groups(ref)).groups;
+  }
+
+  /** The same as `failures`, with how many jobs were looked at. @internal */
+  async groupedFailures(ref: FunctionRef): Promise<GroupedFailures> {
     return this.#failed.groups(ref);
   }
 
@@ -181,8 +191,8 @@ export abstract class FunctionClient {
     return this.#limits.read(ref, options);
   }
 
-  /** The functions whose jobs the function's limit counts, itself included. @internal */
-  async sharing(ref: FunctionRef): Promise<string[]> {
+  /** Who shares the function's limit. @internal */
+  async sharing(ref: FunctionRef): Promise<Sharing> {
     return this.#limits.sharing(ref);
   }
 

@@ -8,6 +8,7 @@ import type { Limit, LimitNumbers, LimitState } from '../../job/limit.js';
 import { keyProblem, MAX_LIMIT_KEY_BYTES } from '../../job/limit-errors.js';
 import type { JobStore, PlacedLimit, Placement } from './job-store.js';
 import type { KnownFunctions } from './known-functions.js';
+import type { Sharing } from './view-store.js';
 
 /** Which keys `limits` reads. */
 export interface LimitsOptions {
@@ -37,9 +38,10 @@ export class LimitAccess {
     return this.store.limits(this.functions.nameOf(ref), defined({ key, size }));
   }
 
-  /** The functions whose jobs the function's limit counts, itself included. */
-  async sharing(ref: FunctionRef): Promise<string[]> {
-    return (await this.store.views.sharing(this.functions.nameOf(ref), this.functions.names())).toSorted();
+  /** Whose jobs the function's limit counts. */
+  async sharing(ref: FunctionRef): Promise<Sharing> {
+    const found = await this.store.views.sharing(this.functions.nameOf(ref), this.functions.names());
+    return { functions: found.functions.toSorted(), unread: found.unread.toSorted() };
   }
 
   async set(ref: FunctionRef, given: LimitNumbers): Promise<void> {

@@ -29,12 +29,14 @@ import type {
   PayloadField,
   PayloadPart,
   PresentWorker,
+  Sharing,
   ViewedJobs,
   ViewStore,
 } from './view-store.js';
 
 /** How many functions are counted at a time. */
 const AT_ONCE = 50;
+const UNREAD = Symbol('unread');
 /** How long a download from the server may take. */
 const DOWNLOAD_MS = 30_000;
 /** More workers of a function are not shown one by one. */
@@ -137,19 +139,19 @@ export class RedisViews implements ViewStore {
     }
   }
 
-  async sharing(fn: string, known: readonly string[]): Promise<string[]> {
+  async sharing(fn: string, known: readonly string[]): Promise<Sharing> {
     const read = async (redis: Redis | Cluster) => {
       const limitOf = async (one: string) =>
         sharedLimitIn((await redis.hmget(this.options.keysOf(one).control, 'limit'))[0]);
       const shared = await limitOf(fn);
-      if (shared === undefined) return [fn];
-      const found = [fn];
+      if (shared === undefined) return { functions: [fn], unread: [] };
+      const found = { functions: [fn], unread: [] as string[] };
       const others = new Set([...known, ...(await this.options.index.read(redis, -1))]);
       others.delete(fn);
       for (const some of chunksOf([...others], AT_ONCE)) {
-        // Of functions to which this program has no rights nothing can be told.
-        const limits = await Promise.all(some.map((one) => limitOf(one).catch(refusedAsNone)));
-        found.push(...some.filter((_, index) => limits[index] === shared));
+        const limits = await Promise.all(some.map((one) => limitOf(one).catch(refusedAsUnread)));
+        found.functions.push(...some.filter((_, index) => limits[index] === shared));
+        found.unread.push(...some.filter((_, index) => limits[index] === UNREAD));
       }
       return found;
     };
@@ -185,8 +187,9 @@ export class RedisViews implements ViewStore {
   }
 }
 
-function refusedAsNone(error: unknown): undefined {
-  if (NO_RIGHT.test(messageOf(error))) return undefined;
+/** Of functions to which this program has no rights nothing can be told. */
+function refusedAsUnread(error: unknown): typeof UNREAD {
+  if (NO_RIGHT.test(messageOf(error))) return UNREAD;
   throw error;
 }
 

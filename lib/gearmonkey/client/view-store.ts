@@ -45,6 +45,14 @@ export interface PresentWorker {
   readonly until: number;
 }
 
+/** Whose jobs a limit counts. */
+export interface Sharing {
+  /** In order of their names, the asked one included. */
+  readonly functions: readonly string[];
+  /** Of a shared limit: those of which this program may not read it, so that they may share it too. */
+  readonly unread: readonly string[];
+}
+
 /** What a server tells of its functions and of jobs in a state. */
 export interface ViewStore {
   /** All functions that are known. */
@@ -71,7 +79,7 @@ export interface ViewStore {
    * The functions whose jobs the limit of this one counts, itself included: more than one for a shared limit. Those of `known`
    * are looked at beside the functions that the server knows.
    */
-  sharing(fn: string, known: readonly string[]): Promise<string[]>;
+  sharing(fn: string, known: readonly string[]): Promise<Sharing>;
 
   /** Workers of this package that have announced themselves, at most 1,000. */
   workers(fn: string): Promise<PresentWorker[]>;
