@@ -47,8 +47,9 @@ export class SystemReads {
     if (isPartial && functions === undefined) throw ApiFailure.notAllowed('see this table');
     const [of, error] = [functions, errors].map((name) => (name === undefined ? -1 : columns.indexOf(name)));
     const fnOf = (row: SourceTable['rows'][number]) => String(row[of ?? -1] ?? '');
-    const seen = isPartial ? rows.filter((row) => this.access.mayView(user, fnOf(row), i)) : rows;
-    const shown = seen.map((row) =>
+    const all = rows.map((row, index) => ({ row, applies: verbs[index] ?? [] }));
+    const seen = isPartial ? all.filter(({ row }) => this.access.mayView(user, fnOf(row), i)) : all;
+    const shown = seen.map(({ row }) =>
       row.map((cell, index) =>
         index === error && typeof cell === 'string'
           ? this.redaction.text(cell, 'error', { instance: i, fn: fnOf(row) })
@@ -57,7 +58,9 @@ export class SystemReads {
     );
     return {
       ...{ columns, rows: shown, opens },
-      actions: seen.map((row) => verbs.filter((verb) => this.access.mayAct(user, verb, fnOf(row), i))),
+      actions: seen.map(({ row, applies }) =>
+        applies.filter((verb) => this.access.mayAct(user, verb, fnOf(row), i)),
+      ),
       ...(key !== undefined && { key }),
       ...(functions !== undefined && { functions }),
       ...(total !== undefined && !isPartial && { total }),

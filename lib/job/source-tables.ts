@@ -19,8 +19,8 @@ export interface SourceTable {
   readonly key?: string;
   /** Whether `open` shows more of a row. */
   readonly opens?: boolean;
-  /** What can be done to rows. Whether it can be done to this one may depend on its state. */
-  readonly verbs?: readonly TableVerb[];
+  /** What can be done to each of the rows as they are now, in their order. */
+  readonly verbs?: readonly (readonly TableVerb[])[];
 }
 
 /** What people may do to a row of a table. */
@@ -88,13 +88,21 @@ export const ROWS_OF_PAGE = 50;
 const LONGEST_CELL = 1000;
 const LONGEST_TEXT = 65_536;
 
+/** What can be done to a row as it is now. */
+export type VerbsOf<Row> = (row: Row) => readonly TableVerb[];
+
 /** A table whose columns are in the order of `columns`. */
 export function toTable<Row>(
   rows: readonly Row[],
   columns: Columns<Row>,
-): Pick<SourceTable, 'columns' | 'rows'> {
+  verbsOf?: VerbsOf<Row>,
+): Pick<SourceTable, 'columns' | 'rows' | 'verbs'> {
   const makers = Object.values(columns);
-  return { columns: Object.keys(columns), rows: rows.map((row) => makers.map((make) => toCell(make(row)))) };
+  return {
+    columns: Object.keys(columns),
+    rows: rows.map((row) => makers.map((make) => toCell(make(row)))),
+    ...(verbsOf && { verbs: rows.map(verbsOf) }),
+  };
 }
 
 /** A page of a list that was read whole. @throws InvalidOptionError */
@@ -102,10 +110,11 @@ export function toSlice<Row>(
   all: readonly Row[],
   columns: Columns<Row>,
   page: string,
-): Pick<SourceTable, 'columns' | 'rows' | 'total' | 'next'> {
+  verbsOf?: VerbsOf<Row>,
+): Pick<SourceTable, 'columns' | 'rows' | 'verbs' | 'total' | 'next'> {
   const first = offsetOf(page);
   const end = first + ROWS_OF_PAGE;
-  const table = toTable(all.slice(first, end), columns);
+  const table = toTable(all.slice(first, end), columns, verbsOf);
   return { ...table, total: all.length, ...(end < all.length && { next: String(end) }) };
 }
 

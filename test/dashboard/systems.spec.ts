@@ -204,6 +204,66 @@ describe('the dashboard of', () => {
     });
   });
 
+  it('qless offers to a row what can be done to it now', async () => {
+    const { app, fn, native, act, mend } = await serve('qless');
+    const client = app.get(QlessClient);
+    await client.queue(fn).pause();
+    const on = (view: string, key: string, action: string) => act({ action, row: { view, key } });
+    const { id = '' } = await act({ action: 'run', input: '{"fails":1}' });
+    expect(actionsOf(await native('queues'), 'queue', fn)).toEqual(['resume']);
+    expect(actionsOf(await native('tracked'), 'jid', id)).toEqual(['cancel']);
+    await on('queues', fn, 'resume');
+    expect(actionsOf(await native('queues'), 'queue', fn)).toEqual(['pause']);
+    await eventually(async () =>
+      expect(actionsOf(await native('tracked'), 'jid', id)).toEqual(['retry', 'cancel']),
+    );
+    expect((await native('failures')).actions).toEqual([['retry', 'discard']]);
+    mend();
+    await on('tracked', id, 'retry');
+    await eventually(async () => expect(actionsOf(await native('tracked'), 'jid', id)).toEqual([]));
+  });
+
+  it('JQ offers to a row what can be done to it now', async () => {
+    const { app, fn, native, act, mend, enqueue } = await serve('jq');
+    const { id: waiting } = await app.get(JqClient).enqueue('apart', {});
+    const { id = '' } = await act({ action: 'run', input: JSON.stringify(FAILING.jq) });
+    const of = async (key: string) => actionsOf(await native('jobs'), 'id', key);
+    expect(await of(waiting)).toEqual(['cancel']);
+    await eventually(async () => expect(await of(id)).toEqual(['retry', 'discard']));
+    expect(actionsOf(await native('names'), 'name', fn)).toEqual(['retry', 'discard']);
+    expect(actionsOf(await native('names'), 'name', 'apart')).toEqual([]);
+    await enqueue();
+    await eventually(async () => {
+      const table = await native('jobs');
+      const running = rowsOf(table).findIndex(({ status }) => status === 'running');
+      expect(table.actions[running]).toEqual([]);
+    });
+    mend();
+    expect(await act({ action: 'retry', row: { view: 'jobs', key: id } })).toMatchObject({ count: 1 });
+    await eventually(async () => expect(await of(id)).toEqual(['discard']));
+  });
+
+  it('jobd offers to a row what can be done to it now, and nothing else can be done', async () => {
+    const { native, act, mend } = await serve('jobd');
+    const add = async (columns: object) =>
+      (await act({ action: 'run', input: JSON.stringify(columns) })).id ?? '';
+    const of = async (id: string) => actionsOf(await native('rows'), 'id', Number(id));
+    const on = (key: string, action: string) => act({ action, row: { view: 'rows', key } });
+    const [manual, failed] = [await add({ status: 'manual' }), await add(FAILING.jobd)];
+    expect(await of(manual)).toEqual(['run', 'cancel']);
+    expect(await on(manual, 'retry')).toMatchObject({ count: 0 });
+    await on(manual, 'cancel');
+    expect(await of(manual)).toEqual(['retry']);
+    await eventually(async () => expect(await of(failed)).toEqual(['retry']));
+    for (const action of ['run', 'cancel']) expect(await on(failed, action)).toMatchObject({ count: 0 });
+    mend();
+    await on(failed, 'retry');
+    await eventually(async () => expect(await of(failed)).toEqual([]));
+    expect(await on(failed, 'retry')).toMatchObject({ count: 0 });
+    await add({ status: 'manual' });
+    expect((await native('targets')).actions).toEqual([[]]);
+  });
+
   it('qless has tables of queues, tracked jobs, tags and workers', async () => {
     const { app, fn, native, enqueue } = await serve('qless');
     for (let jobs = 0; jobs < 2; jobs++) await enqueue();
@@ -254,6 +314,14 @@ type Row = Record<string, NativeView['rows'][number][number]>;
 
 function rowsOf({ columns, rows }: NativeView): Row[] {
   return rows.map((row) => Object.fromEntries(row.map((cell, index) => [columns[index] ?? '', cell])));
+}
+
+function actionsOf(
+  table: NativeView,
+  column: string,
+  cell: Row[string],
+): NativeView['actions'][number] | undefined {
+  return table.actions[rowsOf(table).findIndex((row) => row[column] === cell)];
 }
 
 function rowOf(table: NativeView, column: string, cell: string): Row | undefined {

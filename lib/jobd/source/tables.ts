@@ -2,14 +2,12 @@ import { InvalidOptionError } from '../../job/errors.js';
 import { fieldsOf, type SourceRow, type SourceTables, type TableRequest } from '../../job/source-tables.js';
 import type { Database } from '../storage/database.js';
 import { failedIds } from '../storage/failed-rows.js';
-import { readTable, timeOf, VIEWS } from '../storage/job-tables.js';
+import { readTable, timeOf, verbsOf, VIEWS } from '../storage/job-tables.js';
 import type { JobsTable, JobStatus, TableNames } from '../storage/schema.js';
 import { insertRow } from './insert-row.js';
 import { plainRow, type TableRow } from './row-input.js';
 
 const PARTS = { stdout: 'output', stderr: 'output' } as const;
-/** A daemon drops a row that is no longer `accepted`. */
-const NOT_BEGUN = ['waiting', 'manual', 'accepted'] as const satisfies readonly JobStatus[];
 
 /** A row as it was before its first run; of the columns that its table has. */
 const FRESH = {
@@ -66,12 +64,9 @@ class RowActs {
   }
 
   private change(row: TableRow, verb: TableRequest['verb']): Promise<number> {
-    const status = row['status'] as JobStatus;
-    const isOpen = NOT_BEGUN.some((one) => one === status);
-    if (verb === 'cancel' && isOpen) return this.write(row, { status: 'ignored' });
-    if (verb === 'run' && status === 'manual') return this.write(row, { status: 'waiting' });
-    const hasFailed = status === 'ignored' || (status === 'done' && row['result'] !== 'ok');
-    if (verb !== 'retry' || !hasFailed) return Promise.resolve(0);
+    if (!verbsOf(row as unknown as JobsTable).includes(verb)) return Promise.resolve(0);
+    if (verb === 'cancel') return this.write(row, { status: 'ignored' });
+    if (verb === 'run') return this.write(row, { status: 'waiting' });
     return this.write(row, Object.fromEntries(Object.entries(FRESH).filter(([column]) => column in row)));
   }
 

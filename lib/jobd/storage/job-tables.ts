@@ -5,6 +5,7 @@ import {
   wrongPage,
   type Columns,
   type SourceTable,
+  type TableVerb,
 } from '../../job/source-tables.js';
 import type { Database } from './database.js';
 import type { DaemonsTable, JobsTable, TableNames } from './schema.js';
@@ -37,6 +38,13 @@ const DAEMONS: Columns<DaemonsTable> = {
   process: ({ process }) => process,
   beat: ({ beat }) => Number(beat),
 };
+
+/** What can be done to a row as it is. A daemon drops one that is no longer `accepted`. */
+export function verbsOf({ status, result }: Pick<JobsTable, 'status' | 'result'>): readonly TableVerb[] {
+  if (status === 'manual') return ['run', 'cancel'];
+  if (status === 'waiting' || status === 'accepted') return ['cancel'];
+  return status === 'ignored' || (status === 'done' && result !== 'ok') ? ['retry'] : [];
+}
 
 /** A page of a table, read by its primary key. @param view one of `VIEWS` @throws the database's errors, InvalidOptionError */
 export function readTable(
@@ -78,8 +86,9 @@ async function readFailed(database: Database, names: TableNames, page: string): 
       last: ({ last }) => timeOf(last),
     },
     page,
+    () => ['retry'],
   );
-  return { ...table, ...{ functions: 'target', key: 'key', verbs: ['retry'] } };
+  return { ...table, ...{ functions: 'target', key: 'key' } };
 }
 
 /** The newest rows first. What processes wrote is not read: it may be large. */
@@ -96,9 +105,9 @@ async function readRows(database: Database, { jobs }: TableNames, page: string):
   );
   const last = found[ROWS_OF_PAGE - 1];
   return {
-    ...toTable(found, ROWS),
+    ...toTable(found, ROWS, verbsOf),
     ...(last && { next: String(last.id) }),
-    ...{ functions: 'target', key: 'id', opens: true, verbs: ['run', 'retry', 'cancel'] },
+    ...{ functions: 'target', key: 'id', opens: true },
   };
 }
 

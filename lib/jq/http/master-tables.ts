@@ -6,6 +6,8 @@ import {
   wrongPage,
   type Columns,
   type SourceTable,
+  type TableVerb,
+  type VerbsOf,
 } from '../../job/source-tables.js';
 import { toRaw } from '../message-pack/unpack.js';
 import { refused, type MasterReply } from './master-http.js';
@@ -34,31 +36,42 @@ const CONSTRAINTS: Columns<Fields> = {
   concurrency: ({ concurrency }) => concurrency,
 };
 
+interface List {
+  readonly path: string;
+  /** Its name in a reply. */
+  readonly list: string;
+  readonly columns: Columns<Fields>;
+  readonly about: Partial<SourceTable>;
+  readonly verbsOf?: VerbsOf<Fields>;
+}
+
+/** What can be done to a job of a status. */
+const JOB_VERBS: Readonly<Record<string, readonly TableVerb[]>> = {
+  queued: ['cancel'],
+  retrying: ['retry', 'discard'],
+  error: ['retry', 'discard'],
+  done: ['discard'],
+};
+
 /** Lists that the master gives page by page. */
-const LISTS = {
+const LISTS: Readonly<Record<Exclude<View, 'constraints'>, List>> = {
   names: {
     ...{ path: '/api/names', list: 'names', columns: NAMES },
-    about: { functions: 'name', key: 'name', verbs: ['retry', 'discard'] },
+    about: { functions: 'name', key: 'name' },
+    verbsOf: ({ error }) => (Number(error) > 0 ? ['retry', 'discard'] : []),
   },
   jobs: {
     ...{ path: '/api/jobs', list: 'jobs', columns: JOBS },
-    about: {
-      functions: 'name',
-      errors: 'message',
-      key: 'id',
-      opens: true,
-      verbs: ['retry', 'cancel', 'discard'],
-    },
+    about: { functions: 'name', errors: 'message', key: 'id', opens: true },
+    verbsOf: ({ status }) => JOB_VERBS[String(status)] ?? [],
   },
   failed: {
     ...{ path: '/api/dead-letters', list: 'jobs', columns: JOBS },
-    about: { functions: 'name', errors: 'message', key: 'id', opens: true, verbs: ['retry', 'discard'] },
+    about: { functions: 'name', errors: 'message', key: 'id', opens: true },
+    verbsOf: () => ['retry', 'discard'],
   },
   workers: { path: '/api/workers', list: 'workers', columns: WORKERS, about: {} },
-} as const satisfies Record<
-  Exclude<View, 'constraints'>,
-  { path: string; list: string; columns: Columns<Fields>; about: Partial<SourceTable> }
->;
+};
 
 /** A page of a table. @param view one of `VIEWS` @throws JqRefusedError if the token may not read it, InvalidOptionError */
 export async function readTable(ask: Ask, view: string, page: string): Promise<SourceTable> {
@@ -67,12 +80,12 @@ export async function readTable(ask: Ask, view: string, page: string): Promise<S
     return toSlice(rowsOf(constraints), CONSTRAINTS, page);
   }
   const known = VIEWS.find((one) => one === view);
-  const { path, list, columns, about } =
+  const { path, list, columns, about, verbsOf } =
     LISTS[known === undefined || known === 'constraints' ? 'jobs' : known];
   const reply = await read(ask, path + queryOf(page), page);
   const { cursor } = reply;
   return {
-    ...toTable(rowsOf(reply[list]), columns),
+    ...toTable(rowsOf(reply[list]), columns, verbsOf),
     ...(typeof cursor === 'string' && { next: cursor }),
     ...about,
   };

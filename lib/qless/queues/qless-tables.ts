@@ -1,4 +1,11 @@
-import { offsetOf, ROWS_OF_PAGE, toSlice, toTable, type SourceTable } from '../../job/source-tables.js';
+import {
+  offsetOf,
+  ROWS_OF_PAGE,
+  toSlice,
+  toTable,
+  type SourceTable,
+  type TableVerb,
+} from '../../job/source-tables.js';
 import type { JobRecord } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
 import type { AskQless } from './ask-qless.js';
@@ -26,12 +33,13 @@ const TABLES: Readonly<Record<View, ReadTable>> = {
         last: ({ last }) => last,
       },
       page,
+      () => ['retry', 'discard'],
     ),
-    ...{ functions: 'queue', errors: 'message', key: 'key', opens: true, verbs: ['retry', 'discard'] },
+    ...{ functions: 'queue', errors: 'message', key: 'key', opens: true },
   }),
   tracked: async (ask, page) => ({
-    ...toSlice((await ask(scripts.tracked)).jobs, JOB_COLUMNS, page),
-    ...{ functions: 'queue', errors: 'failure', key: 'jid', opens: true, verbs: ['retry', 'cancel'] },
+    ...toSlice((await ask(scripts.tracked)).jobs, JOB_COLUMNS, page, jobVerbs),
+    ...{ functions: 'queue', errors: 'failure', key: 'jid', opens: true },
   }),
   recurring: async (ask, page) => ({
     ...toSlice(
@@ -46,8 +54,9 @@ const TABLES: Readonly<Record<View, ReadTable>> = {
         tags: ({ tags }) => tags,
       },
       page,
+      () => ['cancel'],
     ),
-    ...{ functions: 'queue', key: 'jid', verbs: ['cancel'] },
+    ...{ functions: 'queue', key: 'jid' },
   }),
   tags: readTags,
   workers: async (ask, page) =>
@@ -70,6 +79,11 @@ const JOB_COLUMNS = {
   failure: ({ failure }: JobRecord) => failure?.message,
 };
 
+function jobVerbs({ state }: JobRecord): readonly TableVerb[] {
+  if (state === 'complete') return [];
+  return state === 'failed' ? ['retry', 'cancel'] : ['cancel'];
+}
+
 /** A page of a table. @param view one of `VIEWS` @throws InvalidOptionError */
 export async function readTable(ask: AskQless, view: string, page: string): Promise<SourceTable> {
   return TABLES[VIEWS.find((known) => known === view) ?? 'queues'](ask, page);
@@ -89,8 +103,9 @@ async function readQueues(ask: AskQless, page: string): Promise<SourceTable> {
       paused: ({ paused }) => paused,
     },
     page,
+    ({ paused }) => [paused ? 'resume' : 'pause'],
   );
-  return { ...table, functions: 'queue', key: 'queue', opens: true, verbs: ['pause', 'resume'] };
+  return { ...table, functions: 'queue', key: 'queue', opens: true };
 }
 
 async function readRecurring(ask: AskQless) {
