@@ -16,9 +16,10 @@ export async function unknownAmong(
   return known && known.length < MOST_NAMES ? idle.filter((fn) => !known.includes(fn)) : [];
 }
 
-function isIdle({ fn: _, waiting, paused, oldest, ...numbers }: QueueOverview): boolean {
+function isIdle({ waiting, paused, oldest, ...counts }: QueueOverview): boolean {
   const isQuiet = paused !== true && oldest === undefined;
-  return isQuiet && [...Object.values(waiting), ...Object.values(numbers)].every((number) => number === 0);
+  const numbers = [...Object.values(waiting), ...Object.values(counts)];
+  return isQuiet && numbers.every((value) => typeof value !== 'number' || value === 0);
 }
 
 /** Undefined if the app has no right to the index. */
