@@ -51,7 +51,7 @@ export {
   UnknownParentError,
 } from './job/flow-errors.js';
 export type { FlowProgress, OnParentError, ParentJob, RecordedParent } from './job/flows.js';
-export { chunk, OutputChunk, type StreamKind } from './job/streams.js';
+export { chunk, OutputChunk, type StreamEntry, type StreamKind, type StreamOptions } from './job/streams.js';
 export type { RecordedStep, RecordingJob, StepRecords } from './job/steps.js';
 export { HoldKeyError, LimitFullError, LimitKeyError, LimitUnknownError } from './job/limit-errors.js';
 export {
@@ -86,6 +86,7 @@ export {
 export {
   defineJob,
   type AnyJobDefinition,
+  type ChunkOf,
   type DefinitionOptions,
   type StepsOptions,
   type FunctionRef,
@@ -219,19 +220,13 @@ export {
   type ConfiguredObserverOptions,
   type ObserverDecoratorOptions,
 } from './nest/observer.decorators.js';
-export {
-  Recurring,
-  type ConfiguredRecurringOptions,
-  type RecurringOptions,
-} from './nest/recurring.decorator.js';
+export { Recurring } from './nest/recurring.decorator.js';
+export type { ConfiguredRecurringOptions, RecurringOptions } from './nest/recurring.decorator.js';
 export type { AppOptions } from './nest/app-version.js';
 export { getGearMonkeyClientToken } from './nest/tokens.js';
 export type { Configuration, OptionsFactory, OptionsOf } from './nest/configured-options.js';
-export {
-  Worker,
-  type ConfiguredWorkerOptions,
-  type WorkerDecoratorOptions,
-} from './nest/worker.decorator.js';
+export { Worker } from './nest/worker.decorator.js';
+export type { ConfiguredWorkerOptions, WorkerDecoratorOptions } from './nest/worker.decorator.js';
 export type { WorkersOption } from './nest/worker-role.js';
 export {
   GearMonkeyWorkers,
@@ -245,5 +240,6 @@ export {
 } from './nest/gearmonkey.workers.js';
 export { GearMonkeyHealth, type InstanceHealth } from './nest/gearmonkey.health.js';
 export { GearMonkeyExceptionFilter } from './nest/gearmonkey-exception.filter.js';
+export { sseOutput, sseWatch, type SseOptions, type SseWatchOptions } from './nest/server-sent-events.js';
 export { MissingPackageError } from './package/optional-package.js';
 export type { ClientTls, Pem, ServerTls, TlsIdentity } from './net/tls.js';

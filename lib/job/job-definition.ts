@@ -46,9 +46,15 @@ export interface DefinitionOptions<Input = unknown> extends RunLimits, WithLimit
  * A function's name tied to the types of its payloads.
  *
  * `Input` is what clients pass, `Received` what handlers get (they differ where a schema transforms),
- * `Returned` what handlers return, `Output` what clients read.
+ * `Returned` what handlers return, `Output` what clients read. `Chunk` is what handlers stream.
  */
-export interface JobDefinition<Input = unknown, Output = unknown, Received = Input, Returned = Output> {
+export interface JobDefinition<
+  Input = unknown,
+  Output = unknown,
+  Received = Input,
+  Returned = Output,
+  Chunk = unknown,
+> {
   readonly name: string;
   readonly codec?: Codec;
   readonly retry?: RetryOptions;
@@ -63,13 +69,19 @@ export interface JobDefinition<Input = unknown, Output = unknown, Received = Inp
   readonly input?: StandardSchemaV1;
   readonly output?: StandardSchemaV1;
   /** Only carries the types: it does not exist at run time. */
-  readonly types?: { input: Input; output: Output; received: Received; returned: Returned };
+  readonly types?: { input: Input; output: Output; received: Received; returned: Returned; chunk: Chunk };
 }
 
 /** A definition of any types. */
-// The four parameters are used in both directions, so only a wide type covers all definitions.
+// The parameters are used in both directions, so only a wide type covers all definitions.
 export interface AnyJobDefinition extends Omit<JobDefinition, 'types'> {
-  readonly types?: { input: unknown; output: unknown; received: unknown; returned: unknown };
+  readonly types?: {
+    input: unknown;
+    output: unknown;
+    received: unknown;
+    returned: unknown;
+    chunk: unknown;
+  };
 }
 
 /** What `defineJob` takes when schemas give the types. */
@@ -99,10 +111,10 @@ const KNOWN = optionNames<Required<SchemaOptions<StandardSchemaV1, StandardSchem
 const STEPS = optionNames<Required<StepsOptions>>({ version: true });
 
 /** The last argument. If JSON would change the types, a codec is required. */
-type OptionsFor<Input, Output> =
-  unknown extends CodecFor<Input, Output>
+type OptionsFor<Input, Output, Chunk> =
+  unknown extends CodecFor<Input, Output, Chunk>
     ? [options?: PlainOptions<Input>]
-    : [optionsWithACodecThatKeepsWhatJsonDoesNot: PlainOptions<Input> & CodecFor<Input, Output>];
+    : [optionsWithACodecThatKeepsWhatJsonDoesNot: PlainOptions<Input> & CodecFor<Input, Output, Chunk>];
 
 /** Schemas are long, so only the name of their library is shown. */
 const asDefinition = recordsOf<JobDefinition>(
@@ -124,25 +136,24 @@ const asDefinition = recordsOf<JobDefinition>(
 );
 
 /** Its key is what the compiler shows. */
-interface JsonDoesNotKeepThisTypeSoAddACodec<Input, Output> {
-  'JSON does not keep this type: add { codec: "msgpack" } for dates and bytes, or a Codec of your own': NotJson<
-    Input | Output
-  >;
+interface JsonDoesNotKeepThisTypeSoAddACodec<Input, Output, Chunk> {
+  'JSON does not keep this type: add { codec: "msgpack" } for dates and bytes, or a Codec of your own':
+    NotJson<Input> | NotJson<Output> | NotJson<Chunk>;
 }
 
 type PlainOptions<Input> = DefinitionOptions<Input> & { input?: never; output?: never };
 
 /**
- * Defines a job and its types, by type arguments or by schemas of any Standard Schema library (zod, valibot …).
- * Schemas are also checked when a job is enqueued and when it runs. Types that JSON changes, such as Date, need a
+ * Defines a job and its types, by type arguments (input, output, and the chunks that its handler streams) or by schemas of
+ * any Standard Schema library (zod, valibot …). Schemas are also checked when a job is enqueued and when it runs. Types that JSON changes, such as Date, need a
  * codec that keeps them: `{ codec: 'msgpack' }`, or a `Codec`.
  *
  * @throws InvalidFunctionNameError, ConfigurationError, InvalidOptionError
  */
-export function defineJob<Input = unknown, Output = unknown>(
+export function defineJob<Input = unknown, Output = unknown, Chunk = unknown>(
   name: string,
-  ...options: OptionsFor<Input, Output>
-): JobDefinition<Input, Output>;
+  ...options: OptionsFor<Input, Output, Chunk>
+): JobDefinition<Input, Output, Input, Output, Chunk>;
 export function defineJob<
   I extends StandardSchemaV1,
   O extends StandardSchemaV1 = StandardSchemaV1<unknown, unknown>,
@@ -156,8 +167,8 @@ export function defineJob<
   StandardSchemaV1.InferInput<O>
 >;
 /** Only says what is wrong with types that JSON does not keep. */
-export function defineJob<Input, Output = unknown>(
-  name: JsonDoesNotKeepThisTypeSoAddACodec<Input, Output>,
+export function defineJob<Input, Output = unknown, Chunk = unknown>(
+  name: JsonDoesNotKeepThisTypeSoAddACodec<Input, Output, Chunk>,
 ): never;
 export function defineJob(
   name: unknown,
@@ -213,6 +224,8 @@ export type InputOf<F> = TypeOf<F, 'input'>;
 export type OutputOf<F> = TypeOf<F, 'output'>;
 /** What a handler of this function gets. */
 export type ReceivedOf<F> = TypeOf<F, 'received'>;
+/** What a handler of this function streams. */
+export type ChunkOf<F> = TypeOf<F, 'chunk'>;
 /** What a handler of this function returns. */
 export type ReturnedOf<F> = TypeOf<F, 'returned'>;
 

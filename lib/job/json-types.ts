@@ -33,12 +33,12 @@ type HasMethod<T extends object> = {
       : true;
 }[keyof T];
 
-/** The same of a job's input and output. */
-type Lost<Input, Output> = NotJson<Input> | NotJson<Output>;
+/** The same of a job's input, output and chunks. */
+type Lost<Input, Output, Chunk> = NotJson<Input> | NotJson<Output> | NotJson<Chunk>;
 
 /** Requires a codec if JSON would change values of these types. */
-export type CodecFor<Input, Output> = [Lost<Input, Output>] extends [never]
+export type CodecFor<Input, Output, Chunk = unknown> = [Lost<Input, Output, Chunk>] extends [never]
   ? unknown
-  : [Exclude<Lost<Input, Output>, Date | Uint8Array>] extends [never]
+  : [Exclude<Lost<Input, Output, Chunk>, Date | Uint8Array>] extends [never]
     ? { codec: 'msgpack' | Codec }
     : { codec: Codec };

@@ -1,5 +1,7 @@
 import type { Payload } from './codec.js';
+import { checkWhole } from './check-whole.js';
 import { bytesOf } from './codec.js';
+import { checkOptions, optionNames } from './known-options.js';
 
 /** What a job streams: its output in chunks, or lines of its log. */
 export type StreamKind = 'output' | 'log';
@@ -13,6 +15,28 @@ export const STREAM_SECONDS = 25 * 3600;
 export const MAX_CHUNK_BYTES = 64 * 1024;
 /** Longest line of a log, in characters; longer ones are cut. */
 export const MAX_LINE = 8192;
+
+/** One of the entries that a job has streamed. */
+export interface StreamEntry<Value = unknown> {
+  /** Its place among the job's entries of its kind, of all attempts. The first is 1. */
+  readonly number: number;
+  readonly time: Date;
+  readonly value: Value;
+}
+
+/** From where on a stream is read. */
+export interface StreamOptions {
+  /** The number of the last entry that is not wanted, such as the last one that was read. @default 0, all entries */
+  after?: number;
+}
+
+const STREAM = optionNames<Required<StreamOptions>>({ after: true });
+
+/** How many entries are passed over. @throws ConfigurationError, InvalidOptionError */
+export function checkStream(call: string, options: StreamOptions): number {
+  const { after = 0 } = checkOptions(call, options, STREAM);
+  return checkWhole('after', after, 0);
+}
 
 /** A part of what a job has streamed. */
 export interface StreamPage {

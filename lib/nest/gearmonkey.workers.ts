@@ -7,6 +7,7 @@ import {
   type FunctionRef,
   type InputOf,
   type ReceivedOf,
+  type ChunkOf,
   type ReturnedOf,
 } from '../job/job-definition.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
@@ -63,7 +64,7 @@ export interface RunningWorker {
 export type WorkerFunction<F extends FunctionRef> = (
   input: ReceivedOf<F>,
   job: RunningJob<ReceivedOf<F>>,
-) => HandlerResult<ReturnedOf<F>>;
+) => HandlerResult<ReturnedOf<F>, ChunkOf<F>>;
 
 /** The same with `batch`: it gets the inputs and the running jobs of a batch. */
 export type BatchFunction<F extends FunctionRef> = (

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import type { FunctionRef, InputOf, ReceivedOf, ReturnedOf } from '../job/job-definition.js';
+import type { FunctionRef, InputOf, ReceivedOf, ReturnedOf, ChunkOf } from '../job/job-definition.js';
 import { optionNames } from '../job/known-options.js';
 import type { BatchOptions } from '../worker/batch.js';
 import type { BatchResult, HandlerOptions, HandlerResult } from '../worker/job-handler.js';
@@ -61,7 +61,10 @@ type PropertyFits<T, P> = T extends readonly unknown[]
     : false;
 
 /** The expected type that the compiler shows if a method does not fit. */
-type Expected<F> = (input: ReceivedOf<F>, job: RunningJob<ReceivedOf<F>>) => HandlerResult<ReturnedOf<F>>;
+type Expected<F> = (
+  input: ReceivedOf<F>,
+  job: RunningJob<ReceivedOf<F>>,
+) => HandlerResult<ReturnedOf<F>, ChunkOf<F>>;
 
 /** `M` if its first parameter accepts the input, a property of it, or the running job. */
 type Accepts<F, M extends AnyMethod> =
@@ -109,7 +112,7 @@ type AnyOptions<F extends FunctionRef, Config extends Configuration, And> =
 export function Worker<F extends FunctionRef, Config extends Configuration = Configuration>(
   ref: F,
   options?: AnyOptions<F, Config, { batch?: undefined }>,
-): <M extends (...args: never[]) => HandlerResult<ReturnedOf<F>>>(
+): <M extends (...args: never[]) => HandlerResult<ReturnedOf<F>, ChunkOf<F>>>(
   target: object,
   method: string | symbol,
   descriptor: TypedPropertyDescriptor<M> & TypedPropertyDescriptor<Accepts<F, M>>,

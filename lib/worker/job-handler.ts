@@ -18,12 +18,12 @@ import type { RunningJob } from './running-job.js';
  * What a handler may return: the output; a Promise of it; a generator or async generator that yields progress and
  * chunks and returns the output; or an Observable that emits progress and chunks, whose last other value is the output.
  */
-export type HandlerResult<Output> =
+export type HandlerResult<Output, Chunk = unknown> =
   | Output
   | Promise<Output>
-  | AsyncGenerator<ProgressUpdate | OutputChunk, Output, unknown>
-  | Generator<ProgressUpdate | OutputChunk, Output, unknown>
-  | Observable<ProgressUpdate | OutputChunk | Output>;
+  | AsyncGenerator<ProgressUpdate | OutputChunk<Chunk>, Output, unknown>
+  | Generator<ProgressUpdate | OutputChunk<Chunk>, Output, unknown>
+  | Observable<ProgressUpdate | OutputChunk<Chunk> | Output>;
 
 /** What a batch handler returns: for each job, in their order, `ok(output)`, `fail(error)` or `later(delay)`. */
 export type BatchResult<Output> = readonly BatchOutcome<Output>[] | Promise<readonly BatchOutcome<Output>[]>;

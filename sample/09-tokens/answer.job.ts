@@ -1,4 +1,4 @@
 import { defineJob } from 'nestjs-gearmonkey';
 
-/** Its chunks are tokens, its output is the whole answer. */
-export const answer = defineJob<{ question: string }, string>('answer');
+/** Its output is the whole answer, its chunks are tokens. */
+export const answer = defineJob<{ question: string }, string, string>('answer');

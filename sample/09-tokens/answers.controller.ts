@@ -1,9 +1,10 @@
-import { Controller, NotFoundException, Param, Post, Query, Sse, type MessageEvent } from '@nestjs/common';
-import { GearMonkeyClient } from 'nestjs-gearmonkey';
-import { concat, map, of, type Observable } from 'rxjs';
+import { Controller, Headers, Param, Post, Query, Sse, UseFilters, type MessageEvent } from '@nestjs/common';
+import { GearMonkeyClient, GearMonkeyExceptionFilter, sseOutput } from 'nestjs-gearmonkey';
+import type { Observable } from 'rxjs';
 import { answer } from './answer.job.js';
 
 @Controller('answers')
+@UseFilters(GearMonkeyExceptionFilter)
 export class AnswersController {
   constructor(private readonly jobs: GearMonkeyClient) {}
 
@@ -14,12 +15,12 @@ export class AnswersController {
     return { id, tokens: `/answers/${id}/tokens` };
   }
 
-  /** All tokens from the first on, and then live: a browser that comes late or comes back misses none. */
+  /** Tokens from the first on, or behind those that a browser has that connects again; and then live. */
   @Sse(':id/tokens')
-  async tokens(@Param('id') id: string): Promise<Observable<MessageEvent>> {
-    // A missing job must be a 404 before the stream is open; then it is too late.
-    if (!(await this.jobs.get(answer, id))) throw new NotFoundException(`There is no answer ${id}.`);
-    const tokens = this.jobs.output<string>(answer, id).pipe(map((data) => ({ type: 'token', data })));
-    return concat(tokens, of({ type: 'end', data: '' }));
+  tokens(
+    @Param('id') id: string,
+    @Headers('last-event-id') lastEventId?: string,
+  ): Promise<Observable<MessageEvent>> {
+    return sseOutput(this.jobs, answer, id, { lastEventId });
   }
 }

@@ -18,9 +18,8 @@ const PAGE = `<!doctype html>
       const { tokens } = await (await fetch('/answers?question=' + question, { method: 'POST' })).json();
       const text = document.getElementById('answers').appendChild(document.createElement('p'));
       const source = new EventSource(tokens);
-      // A browser that connects again gets all tokens again.
-      source.onopen = () => { text.textContent = ''; };
-      source.addEventListener('token', ({ data }) => { text.textContent += data; });
+      source.onmessage = ({ data }) => { text.textContent += JSON.parse(data); };
+      // Without it, the browser would ask once more and be told that there is no more.
       source.addEventListener('end', () => source.close());
     };
   </script>

@@ -74,6 +74,53 @@ export function streamsContract(rigOf: () => ClientRig): void {
       await expect(slowly).resolves.toEqual(numbers(3000));
     });
 
+    it('go on behind a position, with numbers and times', async () => {
+      const open = gate();
+      const { job, fn } = await runJob(async function* (running) {
+        void running.log('begins');
+        for (const n of numbers(1200)) yield chunk(n);
+        await open.passed;
+        yield chunk('last');
+      });
+      const client = rigOf().client();
+      const before = await firstValueFrom(client.outputEntries(fn, job.id).pipe(take(1100), toArray()));
+      expect(before.map(({ number }) => number)).toEqual(numbers(1100).map((n) => n + 1));
+      expect(before.every(({ number, value }) => value === number - 1)).toBe(true);
+      const after = before.at(-1)?.number ?? 0;
+      const rest = all(client.outputEntries<unknown>(fn, job.id, { after }));
+      open.open();
+      const numbered = (await rest).map(({ number, value }) => [number, value]);
+      expect(numbered).toEqual([...numbers(100).map((n) => [n + 1101, n + 1100]), [1201, 'last']]);
+      await expect(all(client.output(fn, job.id, { after: 1200 }))).resolves.toEqual(['last']);
+      await expect(all(client.output(fn, job.id, { after: 9999 }))).resolves.toEqual([]);
+      const [line] = await all(client.logEntries(fn, job.id));
+      expect(line).toEqual({ number: 1, value: 'begins', time: expect.any(Date) });
+      await expect(all(client.log(fn, job.id, { after: 1 }))).resolves.toEqual([]);
+      expect(line?.time.getTime()).toBeLessThanOrEqual(before.at(-1)?.time.getTime() ?? 0);
+    });
+
+    it('keep the numbers of entries of which older ones were dropped', async () => {
+      const { job, fn } = await runJob(async (running) => {
+        for (const n of numbers(MAX_ENTRIES + 20)) await running.log(`line ${n + 1}`);
+      });
+      await job.result();
+      const entries = await all(rigOf().client().logEntries(fn, job.id, { after: 5 }));
+      expect([entries[0]?.number, entries.at(-1)?.number]).toEqual([21, MAX_ENTRIES + 20]);
+      expect(entries.every(({ number, value }) => value === `line ${number}`)).toBe(true);
+    });
+
+    it.each([-1, 1.5, Number.NaN, 2 ** 60, '7'])('refuse the position %p', (after) => {
+      const client = rigOf().client();
+      for (const read of [
+        () => client.output('fn', 1, { after: after as number }),
+        () => client.outputEntries('fn', 1, { after: after as number }),
+        () => client.log('fn', 1, { after: after as number }),
+        () => client.logEntries('fn', 1, { after: after as number }),
+      ])
+        expect(read).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+      expect(() => client.output('fn', 1, { from: 1 } as never)).toThrow(/from/);
+    });
+
     it('keep the newest entries of too many, and of too large ones', async () => {
       const { job } = await runJob(async (running) => {
         for (const n of numbers(MAX_ENTRIES + 500)) await running.log(`line ${n}`);

@@ -9,9 +9,9 @@ describe('sample/09-tokens', () => {
   afterEach(stopSamples);
 
   /** The tokens of an answer, as a browser gets them. */
-  async function tokens(url: string): Promise<string[]> {
-    const text = await (await fetch(url)).text();
-    return [...text.matchAll(/^event: token\nid: .*\ndata: (.*)$/gm)].map(([, data = '']) => data);
+  async function tokens(url: string, lastEventId = ''): Promise<unknown[]> {
+    const text = await (await fetch(url, { headers: { 'last-event-id': lastEventId } })).text();
+    return [...text.matchAll(/^id: \d+\ndata: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as unknown);
   }
 
   it.each(['memory', 'redis'])('streams tokens to a browser, on %s', async (kind) => {
@@ -27,6 +27,7 @@ describe('sample/09-tokens', () => {
     expect(live.join('')).toBe(ANSWER);
     // The job has ended: who comes late gets all of them.
     await expect(tokens(url + path)).resolves.toEqual(live);
+    await expect(tokens(url + path, '3')).resolves.toEqual(live.slice(3));
     expect((await fetch(`${url}/answers/999/tokens`)).status).toBe(404);
   });
 });

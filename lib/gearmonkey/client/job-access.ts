@@ -1,4 +1,4 @@
-import type { Observable } from 'rxjs';
+import { map, type Observable } from 'rxjs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../job/clock.js';
 import { read } from '../../job/codec.js';
@@ -15,7 +15,7 @@ import type { Job, JobProgress } from '../../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import { isSignalName } from '../../job/signals.js';
 import { MAX_STEP_NAME } from '../../job/steps.js';
-import { readEntry, type StreamKind } from '../../job/streams.js';
+import { readEntry, type StreamEntry, type StreamKind } from '../../job/streams.js';
 import type { JobFeeds } from './job-feeds.js';
 import type { JobReader } from './job-handle.js';
 import { JobSight, type ReadJob } from './job-sight.js';
@@ -136,8 +136,13 @@ export class JobAccess implements JobReader {
     );
   }
 
+  /** The values of `entries`. */
+  stream(ref: FunctionRef, key: JobKey, kind: StreamKind, after = 0): Observable<unknown> {
+    return this.entries(ref, key, kind, after).pipe(map(({ value }) => value));
+  }
+
   /** What a job streams, each entry by the codec: chunks as the function's values, lines as text. */
-  stream(ref: FunctionRef, key: JobKey, kind: StreamKind): Observable<unknown> {
+  entries(ref: FunctionRef, key: JobKey, kind: StreamKind, after: number): Observable<StreamEntry> {
     const fn = this.functions.nameOf(ref);
     const codec = this.functions.codecOf(ref);
     return observeStream(
@@ -145,12 +150,17 @@ export class JobAccess implements JobReader {
       () => this.sight(ref, key),
       {
         kind,
+        after,
         read: (from, wanted) => this.store.readStream(fn, key.id, kind, from, wanted),
-        decode: (bytes) => {
+        decode: (bytes, number) => {
           const entry = readEntry(bytes);
           if (!entry) return undefined;
           const { value } = entry;
-          return { value: kind === 'log' ? Buffer.from(value).toString() : read(codec, fn, 'chunk', value) };
+          return {
+            number,
+            time: new Date(entry.time),
+            value: kind === 'log' ? Buffer.from(value).toString() : read(codec, fn, 'chunk', value),
+          };
         },
       },
     );

@@ -2,8 +2,14 @@ import type { Observable } from 'rxjs';
 import { JobNotFoundError } from '../../job/errors.js';
 import type { FlowProgress } from '../../job/flows.js';
 import type { Job, JobProgress } from '../../job/job.js';
-import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
-import type { StreamKind, StreamPage } from '../../job/streams.js';
+import type { AnyJobDefinition, ChunkOf, FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
+import {
+  checkStream,
+  type StreamEntry,
+  type StreamKind,
+  type StreamOptions,
+  type StreamPage,
+} from '../../job/streams.js';
 import type { FlowMember, WaitingFunctions } from './flow-store.js';
 import { FunctionClient, type FunctionClientParts } from './function-client.js';
 import type { JobAccess } from './job-access.js';
@@ -99,12 +105,36 @@ export abstract class JobClient extends FunctionClient {
   }
 
   /**
-   * What the job's handler streams with `chunk`: from the beginning, and then live, also behind reconnects; completes when
-   * the job has finished. The last 10,000 chunks are kept, 1 MiB of them at most, for 25 hours after the last one. Chunks of
-   * an attempt that failed stay. Errors with JobNotFoundError, JobLostError, UnreadablePayloadError.
+   * What the job's handler streams with `chunk`: from the beginning, or behind `after`, and then live, also behind
+   * reconnects; completes when the job has finished. The last 10,000 chunks are kept, 1 MiB of them at most, for 25 hours
+   * after the last one. Chunks of an attempt that failed stay. Errors with JobNotFoundError, JobLostError,
+   * UnreadablePayloadError.
+   *
+   * @throws ConfigurationError, InvalidOptionError
    */
-  output<Chunk = unknown>(ref: FunctionRef, id: string | number): Observable<Chunk> {
-    return this.#jobs.stream(ref, { id: String(id) }, 'output') as Observable<Chunk>;
+  output<D extends AnyJobDefinition>(
+    ref: D,
+    id: string | number,
+    options?: StreamOptions,
+  ): Observable<ChunkOf<D>>;
+  output<Chunk = unknown>(ref: FunctionRef, id: string | number, options?: StreamOptions): Observable<Chunk>;
+  output(ref: FunctionRef, id: string | number, options: StreamOptions = {}): Observable<unknown> {
+    return this.#jobs.stream(ref, { id: String(id) }, 'output', checkStream('output', options));
+  }
+
+  /** The same as `output`, each chunk with its number, to go on behind it later, and its time. @throws the same */
+  outputEntries<D extends AnyJobDefinition>(
+    ref: D,
+    id: string | number,
+    options?: StreamOptions,
+  ): Observable<StreamEntry<ChunkOf<D>>>;
+  outputEntries<Chunk = unknown>(
+    ref: FunctionRef,
+    id: string | number,
+    options?: StreamOptions,
+  ): Observable<StreamEntry<Chunk>>;
+  outputEntries(ref: FunctionRef, id: string | number, options: StreamOptions = {}): Observable<StreamEntry> {
+    return this.#jobs.entries(ref, { id: String(id) }, 'output', checkStream('outputEntries', options));
   }
 
   /** A part of what a job has streamed, from its entry `from` on. @internal */
@@ -131,9 +161,20 @@ export abstract class JobClient extends FunctionClient {
     return this.#parts.store.flows.members(fn, name, from, most);
   }
 
-  /** The lines of `job.log`, in the same way. */
-  log(ref: FunctionRef, id: string | number): Observable<string> {
-    return this.#jobs.stream(ref, { id: String(id) }, 'log') as Observable<string>;
+  /** The lines of `job.log`, in the same way as `output`. @throws the same */
+  log(ref: FunctionRef, id: string | number, options: StreamOptions = {}): Observable<string> {
+    const after = checkStream('log', options);
+    return this.#jobs.stream(ref, { id: String(id) }, 'log', after) as Observable<string>;
+  }
+
+  /** The same as `log`, each line with its number and its time. @throws the same */
+  logEntries(
+    ref: FunctionRef,
+    id: string | number,
+    options: StreamOptions = {},
+  ): Observable<StreamEntry<string>> {
+    const after = checkStream('logEntries', options);
+    return this.#jobs.entries(ref, { id: String(id) }, 'log', after) as Observable<StreamEntry<string>>;
   }
 
   /** Emits the job now and after every change; completes when it has finished. Errors with JobNotFoundError, JobLostError. */

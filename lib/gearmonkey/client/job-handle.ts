@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs';
 import type { Job, JobProgress } from '../../job/job.js';
-import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
+import type { ChunkOf, FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import type { StreamKind } from '../../job/streams.js';
 import type { JobKey } from '../wire/protocol.js';
 import type { EnqueuedKey } from './job-store.js';
@@ -55,8 +55,8 @@ export class JobHandle<F extends FunctionRef = FunctionRef> {
   }
 
   /** As `GearMonkeyClient.output`. */
-  get output$(): Observable<unknown> {
-    return this.#reader.stream(this.#ref, this.#key, 'output');
+  get output$(): Observable<ChunkOf<F>> {
+    return this.#reader.stream(this.#ref, this.#key, 'output') as Observable<ChunkOf<F>>;
   }
 
   /** As `GearMonkeyClient.log`. */

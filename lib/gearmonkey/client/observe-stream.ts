@@ -8,13 +8,15 @@ import { follow, ObservedJob } from './observables.js';
 /** How a stream of one job is read. */
 export interface StreamReading<T> {
   readonly kind: StreamKind;
+  /** How many entries are passed over. */
+  readonly after: number;
   /** Reads a page from an entry on. */
   read(from: number, wanted: () => boolean): Promise<StreamPage>;
   /** Undefined for an entry that is none of ours. */
-  decode(entry: Uint8Array): { readonly value: T } | undefined;
+  decode(entry: Uint8Array, number: number): T | undefined;
 }
 
-/** Emits what a job has streamed, from the beginning, and goes on live; completes when the job has finished. */
+/** Emits what a job has streamed behind a position, and goes on live; completes when the job has finished. */
 export function observeStream<T>(
   feedOf: () => JobFeed | undefined,
   sightOf: () => JobSight,
@@ -25,7 +27,7 @@ export function observeStream<T>(
 
 /** Holds one page at a time, however slow its subscriber is. */
 class StreamFollower<T> extends ObservedJob<T, Job> {
-  private from = 0;
+  private from: number;
   private hasMore = false;
   private paging: Promise<void> | undefined;
 
@@ -36,6 +38,7 @@ class StreamFollower<T> extends ObservedJob<T, Job> {
     private readonly stream: StreamReading<T>,
   ) {
     super(feed, subscriber, sight);
+    this.from = stream.after;
   }
 
   streamed(kind: StreamKind, mark: number | undefined): void {
@@ -60,10 +63,11 @@ class StreamFollower<T> extends ObservedJob<T, Job> {
       const { entries, next, total } = await stream.read(this.from, isWanted);
       this.from = next;
       this.hasMore ||= next < total && entries.length > 0;
-      for (const entry of entries) {
+      const passed = next - entries.length;
+      for (const [n, entry] of entries.entries()) {
         if (!isWanted()) return;
-        const decoded = stream.decode(entry);
-        if (decoded) subscriber.next(decoded.value);
+        const decoded = stream.decode(entry, passed + n + 1);
+        if (decoded) subscriber.next(decoded);
       }
     }
   }
