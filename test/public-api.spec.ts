@@ -17,6 +17,7 @@ const MACHINERY = [
   'AnyOptions',
   'CodecFor',
   'ConfigurableModuleClass',
+  'HasEventFirst',
   'JsonDoesNotKeepThisTypeSoAddACodec',
   'ObserverDecorator',
   'OptionsFor',
