@@ -56,6 +56,21 @@ describe('Leadership of a function', () => {
     expect([await elect(other), await elect(one)]).toEqual([false, true]);
   });
 
+  it('is given up by a worker that leaves while it asks for it', async () => {
+    const one = await of('one');
+    one.serve(fn);
+    const asked = one['elect']([fn]);
+    await Promise.all([one.leave(fn), asked]);
+    expect([one.isLeader(fn), await server.redis.exists(keysOf(fn).leader)]).toEqual([false, 0]);
+  });
+
+  it('is given up by a worker that closes while it asks for it', async () => {
+    const one = await of('one');
+    const asked = one['elect']([fn]);
+    await Promise.all([one.close(), asked]);
+    expect(await server.redis.exists(keysOf(fn).leader)).toBe(0);
+  });
+
   it('ends for a worker that was away while another took it', async () => {
     const [one, other] = [await of('one'), await of('other')];
     expect(await elect(one)).toBe(true);

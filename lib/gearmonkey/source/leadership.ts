@@ -45,6 +45,8 @@ export class Leadership {
   private readonly own = new Set<string>();
   /** Functions whose jobs this worker runs. They need a leader, even if all workers are busy all the time. */
   private readonly served = new Set<string>();
+  /** Functions whose leadership is requested just now. */
+  private readonly asking = new Set<string>();
   /** When leadership of each function was last requested. */
   private readonly askedAt = new Map<string, number>();
   private timer?: NodeJS.Timeout;
@@ -92,14 +94,16 @@ export class Leadership {
     this.served.delete(fn);
     this.housekeeping.forget(fn);
     this.options.onListen(fn, false);
-    if (this.own.delete(fn)) await this.giveUp([fn]);
+    // Of a request that is under way the answer comes too late: it is given up all the same.
+    const wasAsking = this.asking.delete(fn);
+    if (this.own.delete(fn) || wasAsking) await this.giveUp([fn]);
   }
 
   /** Gives up all leadership. */
   async close(): Promise<void> {
     this.closed = true;
     clearInterval(this.timer);
-    await this.giveUp([...this.own]);
+    await this.giveUp([...new Set([...this.own, ...this.asking])]);
   }
 
   /** If this fails, another worker leads when the time is over. */
@@ -128,7 +132,14 @@ export class Leadership {
   /** Requests leadership, and checks the functions that this worker leads. */
   private async elect(functions: readonly string[]): Promise<void> {
     const asked = performance.now();
-    for (const [fn, { wait, leads, plain, tick, flows }] of await this.ask(functions, this.options.worker)) {
+    for (const fn of functions) this.asking.add(fn);
+    const answers = await this.ask(functions, this.options.worker).catch((error: unknown) => {
+      for (const fn of functions) this.asking.delete(fn);
+      throw error;
+    });
+    for (const [fn, { wait, leads, plain, tick, flows }] of answers) {
+      // It was left meanwhile.
+      if (!this.asking.delete(fn)) continue;
       this.askedAt.set(fn, asked);
       if (leads) this.own.add(fn);
       else this.own.delete(fn);
