@@ -5,6 +5,7 @@ import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
+import { useGearMonkey } from './use-gearmonkey.js';
 
 describe('Leadership of a function', () => {
   const server = useRedis();
@@ -95,5 +96,17 @@ describe('Leadership of a function', () => {
     const [one, other] = [await of('one'), await of('other')];
     expect([await elect(one), await elect(other)]).toEqual([true, false]);
     expect(reported.toSorted()).toEqual(['one: due', 'one: flows', 'one: listen', 'one: tick']);
+  });
+});
+
+describe('A worker without a free slot from the start', () => {
+  const rig = useGearMonkey();
+
+  it('leads its function, if no other does', async () => {
+    const fn = rig.fn();
+    const source = rig.source();
+    await source.open([fn]);
+    await eventually(async () => expect(await rig.redis.exists(keysOf(fn).leader)).toBe(1));
+    await source.close();
   });
 });

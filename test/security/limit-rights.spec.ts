@@ -90,6 +90,13 @@ describe('the rights that limits need', () => {
       const other = shared ? { shared: defineLimit('smtp', { concurrency: 1, ...numbers }) } : numbers;
       await runWorker(as('limited-worker').source(), limited({ ...limit, ...other }), handle);
     }
+    if (limit.order === 'strict') {
+      // As if another job of the key held it, which stands further back: it is put to the front.
+      const last = await client.run(job, 'hold');
+      await used.redis.hset(`limit:${FN}:holders`, 'hold', last.id);
+      await until(async () => (await last.get()).status === 'busy');
+      await last.cancel();
+    }
     await client.limits(job);
     await client.setLimit(job, { concurrency: 1 });
     await client.resetLimit(job);
@@ -97,8 +104,8 @@ describe('the rights that limits need', () => {
     await used.redis.hset(`job:${FN}:${next.id}`, 'waits', 'go');
     await next.signal('go', 1);
     for (const each of [later, held, next]) await each.cancel();
-    await submit(used.redis, FN, Buffer.from('"filed"'));
-    await until(async () => (await used.redis.hget(`job:${FN}:${Number(later.id) + 1}`, 'key')) === 'filed');
+    const filed = await submit(used.redis, FN, Buffer.from('"filed"'));
+    await until(async () => (await used.redis.hget(`job:${FN}:${filed}`, 'key')) === 'filed');
     if (!refuses) await client.runMany(job, ['ok', 'ok', 'ok']);
     // As if its lease had been deleted by hand.
     const places = `limit:${FN}:places`;

@@ -32,7 +32,7 @@ export class Claimer implements NotifierListener {
   private readonly functions = new Map<string, FunctionCalls>();
   private readonly underWay = new Set<Promise<void>>();
   private readonly states: FunctionStates;
-  private readonly notifier: Notifier;
+  readonly notifier: Notifier;
   private readonly plainJobs: PlainJobs;
   private readonly delays = new ShortDelays((fn) => this.returned(this.notifier.look(fn)));
   /** One object instead of several fields with functions, which would live until a full garbage collection. */
@@ -47,11 +47,6 @@ export class Claimer implements NotifierListener {
     const notified = { commands: connections.commands, worker, keysOf, keep, flows, states, listener: this };
     this.notifier = openNotifier(notified, connections.blocking);
     this.plainJobs = new PlainJobs(connections, keysOf, (fn) => this.notifier.look(fn));
-  }
-
-  /** Whether a connection that waits for work is down. */
-  get isDown(): boolean {
-    return this.notifier.isDown;
   }
 
   claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
@@ -113,7 +108,6 @@ export class Claimer implements NotifierListener {
 
   onWork(fn: string): void {
     const calls = this.callsOf(fn);
-    this.notifier.serve(fn);
     calls.plan.wantClaims();
     calls.plan.schedule(() => this.begin(fn, calls));
   }

@@ -39,7 +39,7 @@ export interface NotifierParts {
 export interface Notifier {
   /** Whether a connection is down. */
   readonly isDown: boolean;
-  /** The worker runs jobs of `fn`: it may have to lead it, also if it never waits for work. */
+  /** The worker runs jobs of `fn`: it may have to lead it, also if it never waits for work, or has no free slot. */
   serve(fn: string): void;
   /** Begins to wait for work of `fn`. */
   await(fn: string): void;

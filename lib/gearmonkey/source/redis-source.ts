@@ -63,7 +63,7 @@ export class RedisSource implements JobSource {
     });
     const blocking = {
       get isDown(): boolean {
-        return claimer.isDown;
+        return claimer.notifier.isDown;
       },
     };
     const frame = new SourceFrame({ ...connections, blocking }, (message) =>
@@ -111,7 +111,10 @@ export class RedisSource implements JobSource {
       await this.limits.store(added);
       await this.held.open(added, opening);
     });
-    for (const fn of added) this.opened.add(fn);
+    for (const fn of added) {
+      this.opened.add(fn);
+      this.claimer.notifier.serve(fn);
+    }
   }
 
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {

@@ -30,6 +30,7 @@ export function limitedWorkerCalls(k: FunctionKeys, shared?: string): Call[] {
   return [
     ...limitCalls(k, shared),
     ['HLEN', own],
+    ['LREM', own, '0', X],
     ['HRANDFIELD', own, '1', 'WITHVALUES'],
     ['PEXPIRE', own, '1'],
     ['SRANDMEMBER', own, '1'],
