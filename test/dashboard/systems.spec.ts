@@ -217,7 +217,9 @@ describe('the dashboard of', () => {
     await eventually(async () =>
       expect(actionsOf(await native('tracked'), 'jid', id)).toEqual(['retry', 'cancel']),
     );
-    expect((await native('failures')).actions).toEqual([['retry', 'discard']]);
+    // Other tests may have failed jobs in this database, too.
+    const { actions = [] } = await native('failures');
+    expect(new Set(actions.map(String))).toEqual(new Set(['retry,discard']));
     mend();
     await on('tracked', id, 'retry');
     await eventually(async () => expect(actionsOf(await native('tracked'), 'jid', id)).toEqual([]));

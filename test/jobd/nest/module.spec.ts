@@ -217,7 +217,7 @@ describe('JobdModule', () => {
     await expect(client.runManual(id)).rejects.toThrow('Set `server`');
     await expect(client.poke()).rejects.toThrow('`targets`');
     await expect(client.add('')).rejects.toThrow('`target`');
-    await expect(client.add('low', { nowhere: 1 })).rejects.toMatchObject({ code: 'JOBD_DATABASE' });
+    await expect(client.add('low', { nowhere: 1 })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
   });
 
   it('closes what it opened when it cannot start', async () => {
