@@ -12,6 +12,7 @@ import { isLast, type RetryOptions } from '../job/retry.js';
 import { DEFAULT_MAX_STEP_BYTES } from '../job/steps.js';
 import { validate } from '../job/standard-schema.js';
 import { withoutContext } from '../job/without-context.js';
+import { showAs } from '../job/show-as.js';
 import type { HandlerBinding, RunWith } from './job-handler.js';
 import { failureOf } from './failure-outcome.js';
 import { settleResult } from './handler-result.js';
@@ -37,6 +38,10 @@ export interface ExecutionLimits {
 
 /** One run of a claimed job. It ends once: with an outcome, or without one if the claim is lost. */
 export class JobExecution {
+  static {
+    showAs(JobExecution, ({ claim: { fn, id } }) => ({ fn, id }));
+  }
+
   private job?: RunningJob;
   private ended = false;
   private endsAtStep = false;
