@@ -52,23 +52,30 @@ class StreamFollower<T> extends ObservedJob<T, Job> {
 
   private readOn(): Promise<void> {
     this.hasMore = true;
-    return (this.paging ??= this.readPages().finally(() => (this.paging = undefined)));
+    return (this.paging ??= this.readPages());
   }
 
+  /** Has ended in the step that finds no more: a message behind it begins the next. */
   private async readPages(): Promise<void> {
+    try {
+      while (this.hasMore && !this.subscriber.closed) await this.readPage();
+    } finally {
+      this.paging = undefined;
+    }
+  }
+
+  private async readPage(): Promise<void> {
     const { subscriber, stream } = this;
     const isWanted = () => !subscriber.closed;
-    while (this.hasMore && isWanted()) {
-      this.hasMore = false;
-      const { entries, next, total } = await stream.read(this.from, isWanted);
-      this.from = next;
-      this.hasMore ||= next < total && entries.length > 0;
-      const passed = next - entries.length;
-      for (const [n, entry] of entries.entries()) {
-        if (!isWanted()) return;
-        const decoded = stream.decode(entry, passed + n + 1);
-        if (decoded) subscriber.next(decoded);
-      }
+    this.hasMore = false;
+    const { entries, next, total } = await stream.read(this.from, isWanted);
+    this.from = next;
+    this.hasMore ||= next < total && entries.length > 0;
+    const passed = next - entries.length;
+    for (const [n, entry] of entries.entries()) {
+      if (!isWanted()) return;
+      const decoded = stream.decode(entry, passed + n + 1);
+      if (decoded) subscriber.next(decoded);
     }
   }
 }
