@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { LaterJob } from '../gearmonkey/client/flow-store.js';
 
 /** A job of a function. */
@@ -18,6 +19,10 @@ export interface StoredFlow {
   kept: number;
 }
 
+export function newFlow(fn: string): StoredFlow {
+  return { fn, name: randomUUID(), jobs: [], done: 0, failed: 0, cancelled: false, kept: 0 };
+}
+
 /** What the server knows of a job that waits for others, that others wait for, or that belongs to a flow. */
 export interface Member {
   readonly parents: readonly Job[];
@@ -36,6 +41,12 @@ export interface Member {
 
 export function newMember(given: Partial<Member> = {}): Member {
   return { parents: [], children: [], waits: 0, held: 0, hasEnded: false, ...given };
+}
+
+/** When a job may run whose wait ends now, in ms since 1970, and its options with the time at which it expires. */
+export function timesOf({ place, options }: LaterJob, now: number): { due: number; options: string } {
+  const due = place.score !== undefined ? Math.round(place.score * 1000) : now + (place.delay ?? 0);
+  return { due, options: place.expires === undefined ? options : withExpiry(options, due + place.expires) };
 }
 
 /** Options, as JSON, with the time at which the job expires. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { JobErrorInfo } from '../job/errors.js';
 import { UnknownParentError } from '../job/flow-errors.js';
 import {
@@ -10,7 +9,16 @@ import {
 } from '../job/flows.js';
 import type { JobOf, LaterJob, NewFlow, NewFlowJob } from '../gearmonkey/client/flow-store.js';
 import type { EnqueuedKey } from '../gearmonkey/client/enqueued-key.js';
-import { keyOf, newMember, withExpiry, type Job, type Member, type StoredFlow } from './flow-members.js';
+import type { FlowExpiries } from './flow-expiries.js';
+import {
+  keyOf,
+  newFlow,
+  newMember,
+  timesOf,
+  type Job,
+  type Member,
+  type StoredFlow,
+} from './flow-members.js';
 import type { MemoryFunction } from './memory-function.js';
 
 const NEVER = { queue: 'scheduled', score: Infinity } as const;
@@ -23,20 +31,14 @@ export class MemoryFlows {
   private readonly ended: (Job & { readonly succeeded: boolean; readonly now: number })[] = [];
   private isTelling = false;
 
-  constructor(private readonly server: { function(name: string): MemoryFunction }) {}
+  constructor(
+    private readonly server: { function(name: string): MemoryFunction },
+    private readonly expiries: FlowExpiries,
+  ) {}
 
   create(jobs: readonly NewFlowJob[], after: readonly JobOf[], now: number): NewFlow {
     this.requireAll(after);
-    const { fn = '' } = jobs[0] ?? {};
-    const flow: StoredFlow = {
-      fn,
-      name: randomUUID(),
-      jobs: [],
-      done: 0,
-      failed: 0,
-      cancelled: false,
-      kept: 0,
-    };
+    const flow = newFlow(jobs[0]?.fn ?? '');
     this.flows.set(flow.name, flow);
     for (const job of jobs) flow.jobs.push({ fn: job.fn, id: this.enqueue(job, now) });
     const at = (numbers: readonly number[]) => numbers.flatMap((number) => flow.jobs[number] ?? []);
@@ -44,11 +46,10 @@ export class MemoryFlows {
       const children = at(job.children);
       const parents = number === 0 ? after.map(({ fn: of, id }) => ({ fn: of, id })) : at(job.parents);
       const waits = number === 0 ? 0 : parents.length;
-      const member = newMember({ later: job, parents, children, waits, held: children.length, flow });
       const made = flow.jobs[number] as Job;
-      this.members.set(keyOf(made), member);
+      this.join(made, newMember({ later: job, parents, children, waits, held: children.length, flow }));
       flow.kept += 1;
-      this.jobsOf(made).set(made.id, { after: waits, flow: `${flow.name}:${fn}` });
+      this.jobsOf(made).set(made.id, { after: waits, flow: `${flow.name}:${flow.fn}` });
     }
     const [root] = flow.jobs as [Job];
     this.attach(root, after, now);
@@ -63,7 +64,7 @@ export class MemoryFlows {
     if (flow) flow.kept += 1;
     this.jobsOf(added).set(added.id, { flow: flow && `${flow.name}:${flow.fn}` });
     const parents = after.map(({ fn, id }) => ({ fn, id }));
-    this.members.set(keyOf(added), newMember({ later: job, parents, flow }));
+    this.join(added, newMember({ later: job, parents, flow }));
     this.attach(added, after, now);
     return { id: added.id, created: true };
   }
@@ -101,6 +102,7 @@ export class MemoryFlows {
     const member = this.members.get(keyOf(job));
     if (!member || member.hasEnded) return;
     member.hasEnded = true;
+    this.expiries.forget(job);
     // One that has expired is still there.
     if (member.later) this.of(job.fn).waiting.remove(job.id, now);
     delete member.later;
@@ -137,6 +139,7 @@ export class MemoryFlows {
   forget(job: Job): void {
     const flow = this.members.get(keyOf(job))?.flow;
     this.members.delete(keyOf(job));
+    this.expiries.forget(job);
     if (!flow) return;
     flow.kept -= 1;
     if (flow.kept === 0) this.flows.delete(flow.name);
@@ -184,7 +187,7 @@ export class MemoryFlows {
     const member = this.members.get(keyOf(job)) as Member;
     let why: string | undefined;
     for (const { fn, id } of parents) {
-      const parent = this.memberOf({ fn, id });
+      const parent = this.join({ fn, id });
       parent.held += 1;
       const status = this.of(fn).jobs.text(id, 'status');
       if (status === 'error') why ??= `job ${id} of "${fn}" did not succeed`;
@@ -201,16 +204,15 @@ export class MemoryFlows {
   private activate(job: Job, now: number): void {
     const member = this.members.get(keyOf(job));
     if (!member?.later) return;
-    const { place, options } = member.later;
+    const { queue } = member.later.place;
+    const { due, options } = timesOf(member.later, now);
     delete member.later;
     const owner = this.of(job.fn);
-    const due = place.score !== undefined ? Math.round(place.score * 1000) : now + (place.delay ?? 0);
-    const expires = place.expires === undefined ? undefined : due + place.expires;
-    const own = expires === undefined ? options : withExpiry(options, expires);
     owner.jobs.clear(job.id, ['after', 'place']);
-    owner.jobs.set(job.id, { due, ...(own !== '' && { options: own }) });
+    owner.jobs.set(job.id, { due, ...(options !== '' && { options }) });
+    this.expiries.note(job);
     owner.waiting.remove(job.id, now);
-    owner.waiting.add(job.id, place.queue, due, undefined, now);
+    owner.waiting.add(job.id, queue, due, undefined, now);
     owner.publish('create', job.id);
     owner.wake();
   }
@@ -230,10 +232,10 @@ export class MemoryFlows {
     return id;
   }
 
-  private memberOf(job: Job): Member {
-    const found = this.members.get(keyOf(job)) ?? newMember();
-    this.members.set(keyOf(job), found);
-    return found;
+  private join(job: Job, member = this.members.get(keyOf(job)) ?? newMember()): Member {
+    this.members.set(keyOf(job), member);
+    this.expiries.note(job);
+    return member;
   }
 
   /** @throws UnknownParentError */

@@ -1,3 +1,4 @@
+import { FlowExpiries } from './flow-expiries.js';
 import { LimitCounts } from './limit-counts.js';
 import { MemoryFlows } from './memory-flows.js';
 import { MemoryFunction } from './memory-function.js';
@@ -19,7 +20,8 @@ export class MemoryServer {
   readonly schedules = new Map<string, string>();
   /** The versions of each app that declare schedules. */
   readonly apps = new Map<string, ReadonlySet<string>>();
-  readonly flows = new MemoryFlows(this);
+  readonly flowExpiries = new FlowExpiries(this);
+  readonly flows = new MemoryFlows(this, this.flowExpiries);
 
   constructor(private readonly options: MemoryServerOptions = {}) {}
 
@@ -51,6 +53,11 @@ export class MemoryServer {
   /** Whether a function was used. */
   has(name: string): boolean {
     return this.functions.has(name);
+  }
+
+  /** Workers of all functions look when they have to do something next. */
+  wake(): void {
+    for (const fn of this.functions.values()) fn.wake();
   }
 
   /** The functions that were used. */

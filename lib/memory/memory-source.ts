@@ -144,6 +144,7 @@ export class MemorySource implements JobSource {
   }
 
   private claimNow(slots: FreeSlots): Claim[] {
+    this.server.flowExpiries.end(Date.now());
     const claims = slots.functions().flatMap((fn) =>
       this.server
         .function(fn)
@@ -183,7 +184,8 @@ export class MemorySource implements JobSource {
   /** Waits until a job is enqueued, given back or due, a lease ends, or another function gets a slot. */
   private sleep(slots: FreeSlots, signal: AbortSignal): Promise<void> {
     const functions = slots.functions().map((fn) => this.server.function(fn));
-    const wait = Math.min(...functions.map((fn) => fn.outlook(Date.now())), MAX_SLEEP_MS);
+    const expiry = Math.max(0, this.server.flowExpiries.next - Date.now());
+    const wait = Math.min(...functions.map((fn) => fn.outlook(Date.now())), expiry, MAX_SLEEP_MS);
     return new Promise((resolve) => {
       const wakeUp = () => {
         clearTimeout(timer);

@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { filter, firstValueFrom, lastValueFrom } from 'rxjs';
+import type { FlowNode } from '../../lib/gearmonkey/client/flow-node.js';
 import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { runWorker } from '../support/run-worker.js';
+import { until } from '../support/until.js';
 import { claimOne, claimUpTo, inputOf, released, retry, snoozed, success } from './claiming.js';
-import { pass, spanOf, subscribed, type ClientRig } from './rig.js';
+import { pass, spanOf, subscribed, workersLook, type ClientRig } from './rig.js';
 
 const EXPIRED = { status: 'error', attempts: 0, error: { name: 'JobExpiredError', code: 'JOB_EXPIRED' } };
 const PAST = new Date(1000);
@@ -114,6 +116,73 @@ export function expiryContract(rigOf: () => ClientRig): void {
         expect(observed).toMatchObject({ type: 'finish' });
         await expect(client.call(fn, 'later', { ...options, timeout: '20s' })).rejects.toMatchObject(failed);
         await source.close();
+      });
+
+      it.each([
+        [
+          'a job',
+          async (rig: ClientRig, of: string, behind: string) => {
+            const job = await rig.client().run(of, 'late', { expires: spanOf(rig) });
+            await rig.client().run(behind, 'behind', { after: [job], onParentError: 'run' });
+          },
+        ],
+        [
+          'a job of a flow',
+          async (rig: ClientRig, of: string, behind: string) => {
+            const last: FlowNode = { job: behind, input: 'behind', options: { onParentError: 'run' } };
+            const late: FlowNode = {
+              job: of,
+              input: 'late',
+              options: { expires: spanOf(rig) },
+              children: [last],
+            };
+            await rig.client().flow({ job: behind, input: 'first', children: [late] });
+          },
+        ],
+        [
+          'a job until a time that comes before those that it waits for',
+          async (rig: ClientRig, of: string, behind: string) => {
+            const never = await rig.client().run(of, 'never', { delay: '1h' });
+            const expires = new Date(Date.now() + spanOf(rig));
+            const job = await rig.client().run(of, 'late', { after: [never], expires });
+            await rig.client().run(behind, 'behind', { after: [job], onParentError: 'run' });
+          },
+        ],
+      ])(
+        'lets those behind it run that are of another function, with their worker only: %s',
+        async (_, create) => {
+          const tag = `{${rigOf().fn()}}`;
+          const [of, behind] = [`${tag}:of`, `${tag}:behind`];
+          const ran: unknown[] = [];
+          await runWorker(rigOf().source(), behind, async (input, job) => {
+            ran.push(input, ...(await job.parents()).map(({ error }) => error?.code));
+          });
+          await create(rigOf(), of, behind);
+          await pass(rigOf(), spanOf(rigOf()));
+          await until(async () => (await workersLook(rigOf()), ran.includes('behind')));
+          expect(ran.filter((each) => each !== 'first')).toEqual(['behind', 'JOB_EXPIRED']);
+        },
+      );
+
+      it('lets those behind it run when its worker gives it back behind its time', async () => {
+        const tag = `{${rigOf().fn()}}`;
+        const [of, behind] = [`${tag}:of`, `${tag}:behind`];
+        const source = rigOf().source();
+        const job = await rigOf()
+          .client()
+          .run(of, 'late', { expires: spanOf(rigOf()) });
+        const last = await rigOf()
+          .client()
+          .run(behind, 'behind', { after: [job], onParentError: 'run' });
+        const claim = await claimOne(source, of);
+        await runWorker(rigOf().source(), behind, () => 'ran');
+        await pass(rigOf(), spanOf(rigOf()));
+        await workersLook(rigOf());
+        expect((await job.get()).status).toBe('busy');
+        await source.settle([released(claim)]);
+        await source.close();
+        await until(async () => (await workersLook(rigOf()), (await last.get()).status === 'success'));
+        await expect(job.get()).resolves.toMatchObject(EXPIRED);
       });
 
       it('completes observers of its progress and its output, without a worker', async () => {

@@ -25,7 +25,7 @@ describe('A follower of a stream', () => {
     );
     const seen: string[] = [];
     const told = async () => {
-      for (let passed = 0; passed < moment; passed++) await null;
+      for (let passed = 0; passed < moment; passed++) await Promise.resolve();
       entries.push('second');
       follower[0]?.streamed?.('output', 1);
     };

@@ -7,7 +7,7 @@ import { MemoryStore } from '../../lib/memory/memory-store.js';
 import { MemoryJobs } from '../../lib/memory/memory-jobs.js';
 import { MemoryLists } from '../../lib/memory/memory-lists.js';
 import { gate } from '../support/gate.js';
-import { eventually } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 
 stopWorkersAfterEach();
@@ -86,4 +86,18 @@ it('memory: runs a job when all have ended that it waits for', async () => {
   expect(claim('last')).toEqual([]);
   finish('fn', second?.id ?? '');
   expect(claim('last')).toHaveLength(1);
+});
+
+it('memory: a worker that waits ends what expires in another function without a worker', async () => {
+  const server = new MemoryServer();
+  const client = new GearMonkeyClient(new MemoryStore(server));
+  const ran: unknown[] = [];
+  await runWorker(new MemorySource(server), 'behind', (input) => void ran.push(input));
+  await client.run('behind', 'first', { blocking: true });
+  const late = await client.run('unserved', 'late', { expires: 50 });
+  const later = await client.run('unserved', 'later', { expires: 20_000 });
+  await client.run('behind', 'later', { after: [later], onParentError: 'run' });
+  await client.run('behind', 'behind', { after: [late], onParentError: 'run' });
+  await until(() => ran.includes('behind'));
+  expect(ran).toEqual(['first', 'behind']);
 });

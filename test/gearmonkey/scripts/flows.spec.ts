@@ -235,6 +235,34 @@ describe('The scripts of flows', () => {
       expect(await field(2, 'queued')).toBeNull();
     });
 
+    it('ends in a review when it has expired, and what stands behind it goes on', async () => {
+      await enqueue(redis(), fn, ['a']);
+      await after([plain(1)], { options: `{"expires":${NOW}}` });
+      await after([`2::${fn}`]);
+      await settle();
+      expect(await field(2, 'status')).toBe('idle');
+      await settle(true);
+      expect([await field(2, 'status'), await field(3, 'status')]).toEqual(['error', 'error']);
+      expect(await redis().zcard(keysOf(fn).scheduled)).toBe(0);
+    });
+
+    it.each([
+      [`{"expires":${NOW}}`, 'idle', 'error'],
+      [`{"expires":${NOW + 1}}`, 'idle', 'idle'],
+      [`{"expires":${NOW}}`, 'busy', 'busy'],
+    ])(
+      'blocks none when it expires without a worker: with %s and %s it is %s after a review',
+      async (options, is, then) => {
+        await enqueue(redis(), fn, ['a']);
+        await after([plain(1)]);
+        await redis().hset(job(1), 'status', is, 'options', options);
+        await settle(true);
+        expect(await field(1, 'status')).toBe(then);
+        expect(await field(1, 'queued')).toBe(then === 'error' ? '1' : null);
+        expect(await field(2, 'status')).toBe(then === 'error' ? 'error' : 'idle');
+      },
+    );
+
     it('is told of the end when one of them is cancelled', async () => {
       await enqueue(redis(), fn, ['a', 'b']);
       await after([plain(1)]);
@@ -403,6 +431,15 @@ describe('The scripts of flows', () => {
         await redis().zadd(keysOf(fn).members, 2, id);
       }
       const ending = (id: number) => redis().zscore(keysOf(fn).members, id);
+
+      it('none of its jobs expires', async () => {
+        await made([{ options: `{"expires":${NOW}}` }]);
+        await settle(true);
+        expect(await field(2, 'status')).toBe('idle');
+        expect(await begin(2)).toBe(0);
+        await settle(true);
+        expect(await field(2, 'status')).toBe('error');
+      });
 
       it('puts off what follows from the end of one of its jobs', async () => {
         await made([{}, {}]);

@@ -1,6 +1,5 @@
 --[[
-  Ends a job that no worker began before it expired, for a client that waits for it. Its id stays in its queue, where the
-  worker that takes it finds it finished; until then its field `queued` is 1.
+  Ends a job that no worker began before it expired, for a client that waits for it.
 
   KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] channel
   ARGV[1] now in ms, or ''   ARGV[2] id   ARGV[3] mark, or '' for any job with this id
@@ -19,12 +18,6 @@ local job = redis.call('HMGET', KEYS[1] .. id, 'status', 'mark', 'after', 'flow'
 if not job[1] or is_unbegun(job[3], job[4]) or (mark ~= '' and (job[2] or '0') ~= mark) then return -1 end
 if job[1] == 'success' or job[1] == 'error' then return 0 end
 if job[1] ~= 'idle' then return -1 end
-local left = expire(keys, id, clock(ARGV[1]))
-if left == 0 and job[3] then
-  -- It waited for others, at a time that never comes.
-  redis.pcall('ZREM', 'queue:' .. string.sub(KEYS[1], #'job:' + 1, -2) .. ':scheduled', id)
-elseif left == 0 then
-  redis.pcall('HSET', keys.jobs .. id, 'queued', '1')
-end
+local left = expire_waiting(keys, id, clock(ARGV[1]), job[3])
 if keys.ended_in_flow then return -2 end
 return left

@@ -13,3 +13,15 @@ local function expire(keys, id, now)
   finish(keys, id, string.format('%.0f', now), '', '', 'error', text, 'error', failure)
   return 0
 end
+
+--- The same for a job that waits. Its id stays in its queue, where the worker that takes it finds it finished; until then its
+--- field `queued` is 1. One that waits for others (`after`) is in `scheduled`, at a time that never comes.
+local function expire_waiting(keys, id, now, after)
+  local left = expire(keys, id, now)
+  if left == 0 and after then
+    redis.pcall('ZREM', 'queue:' .. string.sub(keys.jobs, #'job:' + 1, -2) .. ':scheduled', id)
+  elseif left == 0 then
+    redis.pcall('HSET', keys.jobs .. id, 'queued', '1')
+  end
+  return left
+end

@@ -3,7 +3,7 @@
 
   KEYS[1] members of flows   KEYS[2] prefix of the job hashes
   ARGV[1] now in ms, or ''   ARGV[2] most pairs of jobs that this call looks at   ARGV[3] 1 to look for members that plain
-  workers have ended, and for jobs whose flow never began   ARGV[4…] ids of jobs whose flow may never have begun
+  workers have ended or that have expired, and for jobs whose flow never began   ARGV[4…] ids of jobs whose flow may never have begun
   Returns 1 if there is more to do, else 0, the names of other functions that have to be settled, those of functions to look at
   because jobs of this one wait for theirs, and what went wrong, or ''.
 
@@ -14,6 +14,7 @@
 -- include finish
 -- include flow-keys
 -- include foreign
+-- include expiry
 
 local guarded = pcall
 -- include reads
@@ -129,11 +130,17 @@ local function note_if_ended(id, status)
   return true
 end
 
---- Removes a job whose flow never began, as its client died.
+--- Ends a job that has expired: its function may have no worker that would notice.
+local function end_late(id, status, options, after)
+  if status == 'idle' and string.find(options or '', '"expires":', 1, true) then expire_waiting(k, id, now, after) end
+end
+
+--- Removes a job whose flow never began, as its client died. Ends one of another flow that has expired.
 local function drop_orphan(id)
-  local job = read({}, 'HMGET', k.jobs .. id, 'status', 'flow', 'after')
+  local job = read({}, 'HMGET', k.jobs .. id, 'status', 'flow', 'after', 'options')
   if note_if_ended(id, job[1]) then return end
-  if is_unbegun(job[3], job[2]) and call('EXISTS', (flow_key(job[2]))) == 0 then drop(id) end
+  if not is_unbegun(job[3], job[2]) then return end_late(id, job[1], job[4], job[3]) end
+  if call('EXISTS', (flow_key(job[2]))) == 0 then drop(id) end
 end
 
 --- Some members of a score, others in each second.
@@ -157,7 +164,8 @@ end
 local function review()
   for _, id in ipairs(some_of(2.5, 20)) do call('ZADD', members, '2', id) end
   for _, id in ipairs(some_of(1, 300)) do
-    note_if_ended(id, read({}, 'HMGET', k.jobs .. id, 'status')[1])
+    local job = read({}, 'HMGET', k.jobs .. id, 'status', 'options')
+    if not note_if_ended(id, job[1]) then end_late(id, job[1], job[2]) end
   end
   for i, id in ipairs(some_of(0, 300)) do
     drop_orphan(id)
