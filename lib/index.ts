@@ -63,16 +63,15 @@ export {
 } from './job/server-errors.js';
 export {
   ProgressUpdate,
-  isFinal,
   progress,
   type AttemptError,
   type Job,
   type JobEvent,
   type JobProgress,
-  type JobStatus,
   type JobTimes,
   type Progress,
 } from './job/job.js';
+export { isFinal, JOB_STATES, type FinalState, type JobState } from './job/job-state.js';
 export { codecOf, type Codec, type CodecName, type Payload } from './job/codec.js';
 export type { Duration } from './job/duration.js';
 export {
@@ -134,7 +133,6 @@ export type { GivenHeaders, JobHeaders } from './job/headers.js';
 export type {
   FunctionOverview,
   JobList,
-  ListedState,
   ListedJob,
   ListedPayload,
   FindOptions,

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EndedJobs } from '../job/failed-jobs.js';
-import { LISTED_STATES, type ListedState } from '../job/job-views.js';
+import { JOB_STATES, type JobState } from '../job/job-state.js';
 import type { RunOptions } from '../gearmonkey/client/run-options.js';
 import type { ActReply, ActRequest, Which } from './api.js';
 import { audit } from './audit.js';
@@ -16,7 +16,7 @@ import { actOnSystem } from './system-acts.js';
 import { dateOf } from './times.js';
 import { ACTIONS, DashboardAccess, type ViewedFunction } from './viewed-instance.js';
 
-const CANCELLABLE: readonly ListedState[] = ['waiting', 'scheduled', 'retrying', 'running'];
+const CANCELLABLE: readonly JobState[] = ['waiting', 'scheduled', 'retrying', 'running'];
 
 /** What a user wants to do. */
 interface Deed extends Pick<ViewedFunction, 'i' | 'fn'> {
@@ -135,9 +135,9 @@ export class DashboardActions {
   }
 }
 
-function workOf(act: Act, which: Which, mayCancel: MayCancel): [ListedState, BulkWork] {
+function workOf(act: Act, which: Which, mayCancel: MayCancel): [JobState, BulkWork] {
   const { action } = act.request;
-  const state = LISTED_STATES.find((known) => known === which.state);
+  const state = JOB_STATES.find((known) => known === which.state);
   if ((action === 'retry' || action === 'discard') && (state === 'failed' || state === 'cancelled'))
     return [state, mendWork(act, action, endedOf(state, which))];
   const isPart = [which.group, which.tag, which.before].some((one) => one !== undefined);

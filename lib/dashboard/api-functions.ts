@@ -1,6 +1,7 @@
 // The views of schedules and workers: a part of api.ts. Import it from there.
 
-import type { ListedJobView, State, Time } from './api-jobs.js';
+import type { JobState } from '../job/job-state.js';
+import type { ListedJobView, Time } from './api-jobs.js';
 
 /** GET api/schedules?i[&fn] */
 export interface ScheduleView {
@@ -27,7 +28,7 @@ export interface ScheduleView {
   /** Its last job, if that is still kept. */
   readonly last: readonly {
     readonly id: string;
-    readonly state: State;
+    readonly state: JobState;
     readonly slot?: Time;
     readonly finished?: Time;
   }[];

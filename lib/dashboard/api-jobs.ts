@@ -1,3 +1,5 @@
+import type { JobState } from '../job/job-state.js';
+
 // What both views and actions are made of, and the views of jobs: a part of api.ts. Import it from there.
 
 /** A time as JSON has it: ISO 8601, in UTC. */
@@ -18,8 +20,6 @@ export type Action =
   | 'limit-set'
   | 'limit-reset';
 
-export type State = 'waiting' | 'scheduled' | 'retrying' | 'running' | 'success' | 'failed' | 'cancelled';
-
 /**
  * GET api/jobs?i&fn&state&order=newest|oldest&size=1..100&page
  * GET api/find?i&fn and one of tag, key, id; &page
@@ -36,7 +36,7 @@ export interface JobsView {
 export interface ListedJobView {
   readonly id: string;
   readonly fn: string;
-  readonly state: State;
+  readonly state: JobState;
   readonly attempts: number;
   readonly times: TimesOfJob;
   /** The id of the worker that runs it or ran it last; absent for short and plain runs. */

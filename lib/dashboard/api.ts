@@ -1,7 +1,8 @@
-// What the server answers, for the page: types only, and without imports, so that the page's compiler needs nothing of Node.
+// What the server answers, for the page: types only, and no import that needs Node, so that the page's compiler doesn't.
 // Every request names its instance as `i` (default: 'default') and its function as `fn`, in the query. Errors: `ApiError`.
 
-import type { Action, JobView, State, Time } from './api-jobs.js';
+import type { JobState } from '../job/job-state.js';
+import type { Action, JobView, Time } from './api-jobs.js';
 
 export type * from './api-jobs.js';
 export type * from './api-functions.js';
@@ -57,7 +58,7 @@ export interface FunctionView {
   readonly scheduled?: number;
   readonly retrying?: number;
   readonly running?: number;
-  readonly success?: number;
+  readonly succeeded?: number;
   readonly failed?: number;
   readonly cancelled?: number;
   /** Keys of its limit that have waiting jobs and may start none. */
@@ -132,7 +133,7 @@ export interface NativeRow {
 
 /** Which jobs an action is about, if not one by its id. */
 export interface Which {
-  readonly state: State;
+  readonly state: JobState;
   /** Of `api/failures`. */
   readonly group?: string;
   readonly tag?: string;

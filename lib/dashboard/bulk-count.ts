@@ -1,5 +1,6 @@
 import { groupOf } from '../gearmonkey/client/failure-groups.js';
-import type { ListedJob, ListedState } from '../job/job-views.js';
+import type { JobState } from '../job/job-state.js';
+import type { ListedJob } from '../job/job-views.js';
 import type { ActReply, Which } from './api.js';
 import { ApiFailure } from './dashboard-errors.js';
 import { dateOf } from './times.js';
@@ -12,7 +13,7 @@ const A_PAGE = 100;
 type Count = Pick<ActReply, 'count' | 'atLeast' | 'atMost' | 'looked'>;
 
 /** How many jobs there are now that an action would be done to; of a group, among those that `failures` looks at. */
-export async function countOf(viewed: ViewedFunction, which: Which, state: ListedState): Promise<Count> {
+export async function countOf(viewed: ViewedFunction, which: Which, state: JobState): Promise<Count> {
   const { group, tag, before } = which;
   const { client, fn } = viewed;
   if (tag !== undefined) return countTagged(viewed, tag, (job) => isOf(job, which, state));
@@ -39,7 +40,7 @@ async function countTagged(
   return { count, ...(page !== undefined && { atLeast: true }) };
 }
 
-function isOf(job: ListedJob, { group, before }: Which, state: ListedState): boolean {
+function isOf(job: ListedJob, { group, before }: Which, state: JobState): boolean {
   if (job.state !== state || (group !== undefined && groupOf(job.error) !== group)) return false;
   const end = dateOf('which.before', before);
   return !end || (job.times.finished !== undefined && job.times.finished < end);

@@ -1,6 +1,6 @@
 import type { BulkRun, EndedJobs } from '../job/failed-jobs.js';
 import { JobBegunError, JobNotFoundError, NotCancellableError } from '../job/errors.js';
-import type { ListedState } from '../job/job-views.js';
+import type { JobState } from '../job/job-state.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { BulkWork } from './bulk-runs.js';
 import type { ViewedFunction } from './viewed-instance.js';
@@ -34,11 +34,7 @@ export type MayCancel = (id: string) => Promise<boolean>;
  * Cancels jobs page by page, until a whole round finds none that was created before it began. Those that may not be cancelled
  * are left. Then it ends with an ApiFailure.
  */
-export function cancelWork(
-  { client, fn }: ViewedFunction,
-  state: ListedState,
-  mayCancel: MayCancel,
-): BulkWork {
+export function cancelWork({ client, fn }: ViewedFunction, state: JobState, mayCancel: MayCancel): BulkWork {
   return async (report, isCancelled) => {
     const begun = Date.now();
     const left = new Set<string>();

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { JobNotFoundError } from '../job/errors.js';
-import { LISTED_STATES, type JobList, type ListedJob, type ListedState } from '../job/job-views.js';
+import { JOB_STATES, type JobState } from '../job/job-state.js';
+import type { JobList, ListedJob } from '../job/job-views.js';
 import { readEntry } from '../job/streams.js';
 import type { DescribedJob } from '../gearmonkey/client/view-store.js';
 import { ApiFailure } from './dashboard-errors.js';
@@ -33,8 +34,8 @@ export class JobReads {
 
   async list(user: DashboardUser, query: Query) {
     const viewed = this.access.viewed(user, query['i'], query['fn']);
-    const state = LISTED_STATES.find((known) => known === query['state']);
-    if (!state) throw ApiFailure.invalid('state', `one of ${LISTED_STATES.join(', ')}`);
+    const state = JOB_STATES.find((known) => known === query['state']);
+    if (!state) throw ApiFailure.invalid('state', `one of ${JOB_STATES.join(', ')}`);
     const { order, size, page } = pageOf(query);
     const found = await viewed.client.list(viewed.fn, { state, order, size, page });
     return this.shownList(viewed, found);
@@ -161,7 +162,7 @@ export class JobReads {
   }
 
   /** Without payloads and stacks, which would make lists large. */
-  shownListed({ i, fn }: ViewedFunction, job: Partial<ListedJob> & { state: ListedState }): object {
+  shownListed({ i, fn }: ViewedFunction, job: Partial<ListedJob> & { state: JobState }): object {
     const { input: _input, output: _output, error, waitsFor, ...known } = job;
     const of = { instance: i, fn };
     const signals = waitsFor?.map((signal) => this.redaction.text(signal, 'name', of));

@@ -1,6 +1,6 @@
 import { defined } from '../job/defined.js';
 import { MalformedJobError, type JobErrorInfo } from '../job/errors.js';
-import type { ListedState } from '../job/job-views.js';
+import type { JobState } from '../job/job-state.js';
 import { stepField } from '../job/steps.js';
 import type { StreamKind } from '../job/streams.js';
 import { rawCodec } from './raw-codec.js';
@@ -49,10 +49,10 @@ function known(fn: string, id: string, stored: StoredJob) {
   }
 }
 
-function stateOf(stored: StoredJob, error: JobErrorInfo | undefined, now: number): ListedState {
+function stateOf(stored: StoredJob, error: JobErrorInfo | undefined, now: number): JobState {
   const status = textOf(stored, 'status');
   if (status === 'busy') return 'running';
-  if (status === 'success') return 'success';
+  if (status === 'success') return 'succeeded';
   if (status === 'error') return CANCELLED.has(error?.code ?? '') ? 'cancelled' : 'failed';
   if (waitedFor(stored) !== undefined || waitedJobs(stored) !== undefined) return 'scheduled';
   if (Number(textOf(stored, 'due') ?? 0) <= now) return 'waiting';

@@ -1,21 +1,7 @@
 import type { JobErrorInfo } from './errors.js';
 import type { JobTimes, Progress } from './job.js';
+import type { JobState } from './job-state.js';
 import type { RecurringTick } from './recurring.js';
-
-/** Where a job stands: it waits in a queue, for a time, for its next attempt, runs, or has ended in one of three ways. */
-export type ListedState =
-  'waiting' | 'scheduled' | 'retrying' | 'running' | 'success' | 'failed' | 'cancelled';
-
-/** All of them, in the order of a job's life. */
-export const LISTED_STATES: readonly ListedState[] = [
-  'waiting',
-  'scheduled',
-  'retrying',
-  'running',
-  'success',
-  'failed',
-  'cancelled',
-];
 
 /** What there is of one queue, in any of the systems. What a system can't tell is absent. */
 export interface QueueOverview {
@@ -30,7 +16,7 @@ export interface QueueOverview {
   /** Jobs that wait for other jobs (qless), or for a person who runs them (jobd). */
   readonly blocked?: number;
   readonly running?: number;
-  readonly success?: number;
+  readonly succeeded?: number;
   readonly failed?: number;
   readonly cancelled?: number;
   readonly limitsFull?: number;
@@ -46,7 +32,7 @@ export interface FunctionOverview extends Omit<QueueOverview, 'blocked'> {
   readonly retrying: number;
   /** Jobs on workers of this package. */
   readonly running: number;
-  readonly success: number;
+  readonly succeeded: number;
   readonly failed: number;
   /** Cancelled, drained and replaced jobs. */
   readonly cancelled: number;
@@ -60,7 +46,7 @@ export interface FunctionOverview extends Omit<QueueOverview, 'blocked'> {
 
 /** Which jobs `list` reads, and what of them. */
 export interface ListOptions {
-  state: ListedState;
+  state: JobState;
   /** By when they ended; by when they are due if they wait for a time; else by when they were created. @default 'newest' */
   order?: 'newest' | 'oldest';
   /** Most jobs of a page, from 1 to 100. @default 20 */
@@ -92,7 +78,7 @@ export interface ListedPayload {
 export interface ListedJob {
   readonly id: string;
   readonly fn: string;
-  readonly state: ListedState;
+  readonly state: JobState;
   readonly attempts: number;
   /** How often it lost its worker, if it did: such jobs may be what ended it. */
   readonly stalls?: number;

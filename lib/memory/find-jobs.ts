@@ -1,5 +1,5 @@
 import type { FindQuery } from '../gearmonkey/client/view-store.js';
-import type { ListedState } from '../job/job-views.js';
+import type { JobState } from '../job/job-state.js';
 import type { MemoryFunction } from './memory-function.js';
 import { LISTED } from './memory-queues.js';
 
@@ -20,10 +20,10 @@ function idsOfKey(of: MemoryFunction, key: string, now: number): string[] {
 }
 
 /** The list that a job is in. */
-export function stateOf(of: MemoryFunction, id: string, now: number): ListedState {
+export function stateOf(of: MemoryFunction, id: string, now: number): JobState {
   const status = of.jobs.text(id, 'status');
   if (status === 'busy') return 'running';
-  if (status === 'success') return status;
+  if (status === 'success') return 'succeeded';
   if (status === 'error') return of.lists.in('cancelled').has(id) ? 'cancelled' : 'failed';
   if (of.lists.retrying(now).has(id)) return 'retrying';
   const isLater = of.waiting.queues.placeOf(id) === 'scheduled' || of.limits.idsIn('scheduled').includes(id);

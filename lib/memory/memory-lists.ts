@@ -1,10 +1,8 @@
 import type { JobErrorInfo } from '../job/errors.js';
 import type { JobStatus } from '../job/job.js';
+import type { FinalState } from '../job/job-state.js';
 import { keepRules, type Keep, type KeepRule, type KeepRules } from '../job/keep.js';
 import type { MemoryJobs } from './memory-jobs.js';
-
-/** How a job ended, as lists call it. */
-export type EndedState = 'success' | 'failed' | 'cancelled';
 
 /** Codes of jobs that a client ended. */
 const CANCELLED: ReadonlySet<string | undefined> = new Set(['JOB_CANCELLED', 'JOB_DRAINED']);
@@ -16,14 +14,14 @@ const FEW_HELD = 50;
 export class MemoryLists {
   /** How long ended jobs are kept, and how many. */
   private keep: KeepRules;
-  private readonly ended: Record<EndedState, Map<string, number>> = {
-    success: new Map(),
+  private readonly ended: Record<FinalState, Map<string, number>> = {
+    succeeded: new Map(),
     failed: new Map(),
     cancelled: new Map(),
   };
   private readonly retries = new Map<string, number>();
   /** How many ends it waits for before it looks again past jobs that are kept for others. */
-  private readonly pauses: Record<EndedState, number> = { success: 0, failed: 0, cancelled: 0 };
+  private readonly pauses: Record<FinalState, number> = { succeeded: 0, failed: 0, cancelled: 0 };
 
   constructor(
     private readonly jobs: MemoryJobs,
@@ -46,14 +44,14 @@ export class MemoryLists {
     isCancelled = CANCELLED.has(error?.code),
   ): void {
     this.retries.delete(id);
-    const state = status === 'success' ? status : isCancelled ? 'cancelled' : 'failed';
+    const state = status === 'success' ? 'succeeded' : isCancelled ? 'cancelled' : 'failed';
     this.ended[state].set(id, now);
     this.trim(now);
   }
 
   /** Deletes jobs that ended long ago, and those beyond the number that is kept. */
   trim(now: number): void {
-    this.trimList('success', this.keep.success, now);
+    this.trimList('succeeded', this.keep.success, now);
     for (const state of ['failed', 'cancelled'] as const) this.trimList(state, this.keep.error, now);
   }
 
@@ -67,7 +65,7 @@ export class MemoryLists {
     this.retries.set(id, due);
   }
 
-  in(state: EndedState): ReadonlyMap<string, number> {
+  in(state: FinalState): ReadonlyMap<string, number> {
     return this.ended[state];
   }
 
@@ -77,7 +75,7 @@ export class MemoryLists {
     return this.retries;
   }
 
-  private trimList(state: EndedState, { age, count }: KeepRule, now: number): void {
+  private trimList(state: FinalState, { age, count }: KeepRule, now: number): void {
     if (this.pauses[state] > 0) {
       this.pauses[state] -= 1;
       return;

@@ -1,6 +1,7 @@
 import type { Clock } from '../job/clock.js';
 import { defined } from '../job/defined.js';
-import type { FunctionOverview, ListedState } from '../job/job-views.js';
+import type { JobState } from '../job/job-state.js';
+import type { FunctionOverview } from '../job/job-views.js';
 import type {
   DescribedJob,
   FindQuery,
@@ -123,13 +124,13 @@ function shownOf(of: MemoryFunction, ids: readonly string[], payloads: boolean):
 
 const NOTHING: Omit<FunctionOverview, 'fn'> = {
   waiting: { high: 0, normal: 0, low: 0 },
-  ...{ scheduled: 0, retrying: 0, running: 0, success: 0, failed: 0, cancelled: 0 },
+  ...{ scheduled: 0, retrying: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 },
   ...{ limitsFull: 0, paused: false, workers: 0 },
 };
 
 function overviewOf(fn: string, of: MemoryFunction, now: number): FunctionOverview {
   of.lists.trim(now);
-  const count = (state: ListedState) => ranked(of, state, now).filter(([id]) => isIn(of, id, state)).length;
+  const count = (state: JobState) => ranked(of, state, now).filter(([id]) => isIn(of, id, state)).length;
   const waiting = Object.fromEntries(LISTED.map((queue) => [queue, waitingIn(of, queue, now).length]));
   const created = ranked(of, 'waiting', now).map(([id]) => of.jobs.number(id, 'created'));
   const oldest = created.reduce((least, time) => Math.min(least, time), Infinity);
@@ -140,7 +141,7 @@ function overviewOf(fn: string, of: MemoryFunction, now: number): FunctionOvervi
     scheduled: count('scheduled'),
     retrying: count('retrying'),
     running: count('running'),
-    success: count('success'),
+    succeeded: count('succeeded'),
     failed: count('failed'),
     cancelled: count('cancelled'),
     limitsFull: full.length,
@@ -151,7 +152,7 @@ function overviewOf(fn: string, of: MemoryFunction, now: number): FunctionOvervi
 }
 
 /** The jobs of a state with what they are ordered by; those that have left it may be among them. */
-function ranked(of: MemoryFunction, state: ListedState, now: number): Ranked[] {
+function ranked(of: MemoryFunction, state: JobState, now: number): Ranked[] {
   const byId = (ids: readonly string[]): Ranked[] => ids.map((id) => [id, Number(id)]);
   switch (state) {
     case 'waiting':
@@ -184,9 +185,9 @@ function scheduled(of: MemoryFunction, now: number): Ranked[] {
   return [...free.map(({ id, due }): Ranked => [id, due]), ...limited];
 }
 
-function isIn(of: MemoryFunction, id: string, state: ListedState): boolean {
+function isIn(of: MemoryFunction, id: string, state: JobState): boolean {
   const status = of.jobs.text(id, 'status');
-  if (state === 'success') return status === 'success';
+  if (state === 'succeeded') return status === 'success';
   if (state === 'failed' || state === 'cancelled') return status === 'error';
   return status === (state === 'running' ? 'busy' : 'idle');
 }

@@ -15,7 +15,7 @@ const RUN_SECONDS = [0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 3
 const TURN_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 /** In `gearmonkey_jobs_finished_total`, by the status of an outcome. */
-const FINISHED: Partial<Record<Outcome['status'], string>> = { success: 'success', error: 'failed' };
+const FINISHED: Partial<Record<Outcome['status'], string>> = { success: 'succeeded', error: 'failed' };
 
 const JOB_LABELS = ['system', 'fn'] as const;
 type JobLabel = (typeof JOB_LABELS)[number];

@@ -152,11 +152,11 @@ const expired = (change: Fields = {}): Fields => ({
 
 const EMPTY = { newest: [], oldest: [], total: 0 };
 const NONE: FunctionIndexes = {
-  ended: { success: [], failed: [], cancelled: [] },
+  ended: { succeeded: [], failed: [], cancelled: [] },
   ...{ retrying: [], queued: [] },
   listed: {
     ...{ waiting: EMPTY, scheduled: EMPTY, retrying: EMPTY, running: EMPTY },
-    ...{ success: EMPTY, failed: EMPTY, cancelled: EMPTY },
+    ...{ succeeded: EMPTY, failed: EMPTY, cancelled: EMPTY },
   },
   tagged: [],
 };
@@ -175,14 +175,14 @@ function indexed(
   const right: FunctionIndexes = {
     ...NONE,
     ended: {
-      success: [
+      succeeded: [
         ['1', 5],
         ['2', 7],
       ],
       failed: [['3', 5]],
       cancelled: [['4', 5]],
     },
-    listed: { ...NONE.listed, success: list('2', '1'), failed: list('3'), cancelled: list('4') },
+    listed: { ...NONE.listed, succeeded: list('2', '1'), failed: list('3'), cancelled: list('4') },
   };
   const own = { ...right, ...change(right) };
   return {
@@ -196,7 +196,7 @@ function indexesOf(fn: string, own: FunctionIndexes): Indexes {
   const byFunction = new Map(Object.keys(HANDLED).map((name) => [name, name === fn ? own : NONE]));
   const overview = [...byFunction].map(([name, { ended: lists }]) => ({
     ...{ fn: name, waiting: { high: 0, normal: 0, low: 0 }, scheduled: 0, retrying: 0, running: 0 },
-    ...{ success: lists.success.length, failed: lists.failed.length, cancelled: lists.cancelled.length },
+    ...{ succeeded: lists.succeeded.length, failed: lists.failed.length, cancelled: lists.cancelled.length },
     ...{ limitsFull: 0, paused: false, workers: 3 },
   }));
   return { functions: Object.keys(HANDLED), byFunction, overview, findings: [] };
@@ -332,9 +332,9 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
   ],
   'counts converge': [history({ counts: [{ fn: 'f', expected: 3, seen: 4, when: 'now' }] })],
   'each ended job is in its list, and nothing else': [
-    inLists({ success: [['1', 5]] }),
+    inLists({ succeeded: [['1', 5]] }),
     inLists({
-      success: [
+      succeeded: [
         ['1', 5],
         ['2', 8],
       ],
@@ -353,7 +353,7 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
       ],
     }),
     inLists({
-      success: [
+      succeeded: [
         ['1', 5],
         ['2', 7],
         ['5', 5],
@@ -369,17 +369,17 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
     indexed(() => ({ queued: ['9', '9'] })),
   ],
   'pages have all jobs of a state': [
-    onPages({ success: { newest: ['1', '2'], oldest: ['2', '1'], total: 2 } }),
-    onPages({ success: { newest: ['2'], oldest: ['2'], total: 2 } }),
-    onPages({ success: { newest: ['2', '1'], oldest: ['2', '1'], total: 2 } }),
-    onPages({ success: { newest: ['2', '1', '1'], oldest: ['1', '1', '2'], total: 2 } }),
-    onPages({ success: { newest: ['2', '1'], oldest: ['1', '2'], total: 3 } }),
+    onPages({ succeeded: { newest: ['1', '2'], oldest: ['2', '1'], total: 2 } }),
+    onPages({ succeeded: { newest: ['2'], oldest: ['2'], total: 2 } }),
+    onPages({ succeeded: { newest: ['2', '1'], oldest: ['2', '1'], total: 2 } }),
+    onPages({ succeeded: { newest: ['2', '1', '1'], oldest: ['1', '1', '2'], total: 2 } }),
+    onPages({ succeeded: { newest: ['2', '1'], oldest: ['1', '2'], total: 3 } }),
     onPages({ failed: { newest: ['3', '1'], oldest: ['1', '3'], total: 1 } }),
   ],
   'the overview counts the jobs': [
     withIndexes({ functions: [] }),
     withIndexes({ overview: [] }),
-    inLists({ success: [['1', 5]] }),
+    inLists({ succeeded: [['1', 5]] }),
     indexed(() => ({ queued: ['9'] })),
     onPages({ waiting: { newest: ['9'], oldest: ['9'], total: 1 } }),
   ],

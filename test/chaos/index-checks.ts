@@ -1,6 +1,7 @@
+import type { FinalState } from '../../lib/job/job-state.js';
 import { codeOf } from './fields.js';
 import type { Fields, History, Reading } from './history.js';
-import { ENDED_STATES, type EndedState, type FunctionIndexes } from './indexes.js';
+import { ENDED_STATES, type FunctionIndexes } from './indexes.js';
 import { HANDLED, ODD, TAG } from './jobs.mjs';
 import { found, type Violation } from './violation.js';
 
@@ -11,9 +12,9 @@ const WAITING_STATES = ['waiting', 'scheduled', 'retrying', 'running'] as const;
 const isMadeUp = (fn: string, id: string) => fn === ODD && !/^\d+$/.test(id);
 
 /** The list that a job has to be in: none if no script of ours ended it. */
-function endedState(fields: Fields): EndedState | undefined {
+function endedState(fields: Fields): FinalState | undefined {
   if (fields['finished'] === undefined) return undefined;
-  if (fields['status'] === 'success') return 'success';
+  if (fields['status'] === 'success') return 'succeeded';
   return CANCELLED.has(codeOf(fields) ?? '') ? 'cancelled' : 'failed';
 }
 

@@ -1,15 +1,15 @@
 import type { Redis } from 'ioredis';
 import { diagnose } from '../../lib/doctor/diagnose.js';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
-import { LISTED_STATES, type FunctionOverview, type ListedState } from '../../lib/job/job-views.js';
+import { ENDED_LISTS, keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { JOB_STATES, type FinalState, type JobState } from '../../lib/job/job-state.js';
+import type { FunctionOverview } from '../../lib/job/job-views.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import type { StatisticsSeen } from './history.js';
 import { TAG } from './jobs.mjs';
 
-export const ENDED_STATES = ['success', 'failed', 'cancelled'] as const;
-export type EndedState = (typeof ENDED_STATES)[number];
+export const ENDED_STATES = ['succeeded', 'failed', 'cancelled'] as const satisfies readonly FinalState[];
 
 /** Ids of a sorted set with their scores, in their order. */
 export type Entries = readonly (readonly [id: string, score: number])[];
@@ -23,11 +23,11 @@ export interface Listed {
 
 /** What there is of a function besides its jobs. */
 export interface FunctionIndexes {
-  readonly ended: Readonly<Record<EndedState, Entries>>;
+  readonly ended: Readonly<Record<FinalState, Entries>>;
   readonly retrying: Entries;
   /** Ids in queues, leases and lists of keys. */
   readonly queued: readonly string[];
-  readonly listed: Readonly<Record<ListedState, Listed>>;
+  readonly listed: Readonly<Record<JobState, Listed>>;
   /** Ids that `find` shows for the tag, page by page. */
   readonly tagged: readonly string[];
 }
@@ -72,17 +72,17 @@ async function indexesOf(redis: Redis, client: GearMonkeyClient, fn: string): Pr
     return words.flatMap((id, i) => (i % 2 === 0 ? [[id, Number(words[i + 1])] as const] : []));
   };
   const k = keysOf(fn);
-  const [success, failed, cancelled] = await Promise.all(
-    ENDED_STATES.map((state) => entries(k.ended + state)),
+  const [succeeded, failed, cancelled] = await Promise.all(
+    ENDED_STATES.map((state) => entries(k.ended + ENDED_LISTS[state])),
   );
   const listed = await Promise.all(
-    LISTED_STATES.map(async (state) => [state, await listedOf(client, fn, state)] as const),
+    JOB_STATES.map(async (state) => [state, await listedOf(client, fn, state)] as const),
   );
   return {
-    ended: { success: success ?? [], failed: failed ?? [], cancelled: cancelled ?? [] },
+    ended: { succeeded: succeeded ?? [], failed: failed ?? [], cancelled: cancelled ?? [] },
     retrying: await entries(k.retrying),
     queued: await queuedIds(redis, fn),
-    listed: Object.fromEntries(listed) as Record<ListedState, Listed>,
+    listed: Object.fromEntries(listed) as Record<JobState, Listed>,
     tagged: await idsOf((page) => client.find(fn, { tag: TAG, size: PAGE, ...page })),
   };
 }
@@ -95,7 +95,7 @@ async function queuedIds(redis: Redis, fn: string): Promise<string[]> {
   return [...lists.flat(), ...(await redis.zrange(k.scheduled, '0', '-1')), ...running];
 }
 
-async function listedOf(client: GearMonkeyClient, fn: string, state: ListedState): Promise<Listed> {
+async function listedOf(client: GearMonkeyClient, fn: string, state: JobState): Promise<Listed> {
   const pages = (order: 'newest' | 'oldest') =>
     idsOf((page) => client.list(fn, { state, order, size: PAGE, ...page }));
   const { total } = await client.list(fn, { state, size: 1 });

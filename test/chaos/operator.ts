@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import { LISTED_STATES } from '../../lib/job/job-views.js';
+import { JOB_STATES } from '../../lib/job/job-state.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import type { Mending, OperatorSeen } from './history.js';
 import type { FlowNode } from '../../lib/gearmonkey/client/flow-node.js';
@@ -118,7 +118,7 @@ export class Operator {
 
   private async read(): Promise<void> {
     const fn = this.random.shuffle(FUNCTIONS)[0] as string;
-    const state = this.random.shuffle(LISTED_STATES)[0] ?? 'failed';
+    const state = this.random.shuffle(JOB_STATES)[0] ?? 'failed';
     const reads: (() => Promise<unknown>)[] = [
       () => this.client.overview(),
       () => this.client.list(fn, { state, payloads: this.random.next() < 0.5 }),

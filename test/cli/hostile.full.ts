@@ -44,7 +44,7 @@ describe('gearmonkey with hostile data', () => {
   it('lets no control character through to the terminal, and breaks no line', async () => {
     const fn = await hostileJobs();
     const calls = [
-      ...['waiting', 'success', 'failed'].map((state) => ['list', fn, '--state', state, '--payloads']),
+      ...['waiting', 'succeeded', 'failed'].map((state) => ['list', fn, '--state', state, '--payloads']),
       ...['1', '2', '3', `4${HOSTILE}`].map((id) => ['get', fn, id]),
       ...[['watch', fn, '1'], ['watch', fn, '2'], ['failures', fn], ['overview'], ['doctor']],
       ...[

@@ -114,7 +114,7 @@ describe('gearmonkey failures, retry and discard', () => {
     [['--state', 'failed', '--group', 'x', '--yes'], '`group`'],
     [['--state', 'failed', '--before', 'soon', '--yes'], '`--before` must be a time'],
     [['--state', 'failed', '--before', '5 parsecs', '--yes'], '--before'],
-    [['--state', 'success', '--yes'], 'Allowed choices are failed, cancelled'],
+    [['--state', 'succeeded', '--yes'], 'Allowed choices are failed, cancelled'],
   ])('exits with 1 for the wrong call %j, and does nothing', async (args, message) => {
     const fn = await cancelled(2);
     const ended = await ask('discard', fn, ...args);

@@ -42,7 +42,7 @@ export function failedContract(rigOf: () => ClientRig): void {
   describe('retry', () => {
     it.each<[unknown, string]>([
       [{}, 'state'],
-      [{ state: 'success' }, 'state'],
+      [{ state: 'succeeded' }, 'state'],
       [{ state: 'failed', group: 'x' }, 'group'],
       [{ state: 'failed', before: 7 }, 'before'],
       [{ state: 'failed', before: new Date(NaN) }, 'before'],

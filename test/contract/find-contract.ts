@@ -69,7 +69,7 @@ export function findContract(rigOf: () => ClientRig): void {
       await client.run(fn, 1, { tags: ['other'] });
       await client.run(fn, 1);
       const all = [
-        ...['1 success', '2 failed', '3 retrying', '4 running', '5 cancelled', '6 scheduled', '7 waiting'],
+        ...['1 succeeded', '2 failed', '3 retrying', '4 running', '5 cancelled', '6 scheduled', '7 waiting'],
       ];
       for (const tag of TAGS) expect(await found(client, fn, { tag })).toEqual(all);
       expect(await found(client, fn, { tag: 'tenant:acme', order: 'newest' })).toEqual(all.toReversed());
@@ -175,7 +175,7 @@ export function findContract(rigOf: () => ClientRig): void {
         claims.map((claim) => (claim.id === '3' ? success(claim, '3') : failure(claim, 'no'))),
       );
       await expect(client.retry(fn, { state: 'failed', tag: 'mine' }).done).resolves.toBe(2);
-      expect(await found(client, fn, { tag: 'mine' })).toEqual(['1 waiting', '2 waiting', '3 success']);
+      expect(await found(client, fn, { tag: 'mine' })).toEqual(['1 waiting', '2 waiting', '3 succeeded']);
       await expect(client.discard(fn, { state: 'failed', tag: 'mine' }).done).resolves.toBe(0);
       await expect(client.discard(fn, { state: 'failed', tag: 'other' }).done).resolves.toBe(2);
       expect(await found(client, fn, { tag: 'other' })).toEqual([]);

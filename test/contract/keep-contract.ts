@@ -15,7 +15,7 @@ export function keepContract(rigOf: () => ClientRig): void {
   }
 
   describe('keep', () => {
-    it.each(['success', 'failed', 'cancelled'] as const)(
+    it.each(['succeeded', 'failed', 'cancelled'] as const)(
       'has only the newest jobs that ended as %s, as many as its count',
       async (state) => {
         const fn = rigOf().fn();
@@ -34,7 +34,7 @@ export function keepContract(rigOf: () => ClientRig): void {
             continue;
           }
           const claim = await claimOne(source, fn);
-          await source.settle([state === 'success' ? success(claim) : failure(claim, 'broken')]);
+          await source.settle([state === 'succeeded' ? success(claim) : failure(claim, 'broken')]);
         }
         await pass(rigOf(), spanOf(rigOf()));
         await eventually(async () => {
@@ -65,7 +65,7 @@ export function keepContract(rigOf: () => ClientRig): void {
       const waiting = await client.run(fn, 'waits');
       await pass(rigOf(), spanOf(rigOf()));
       await eventually(async () =>
-        expect((await client.list(fn, { state: 'success' })).jobs.map(({ id }) => id)).toEqual(['6']),
+        expect((await client.list(fn, { state: 'succeeded' })).jobs.map(({ id }) => id)).toEqual(['6']),
       );
       await expect(client.list(fn, { state: 'failed' })).resolves.toMatchObject({ total: 3 });
       await expect(waiting.get()).resolves.toMatchObject({ status: 'idle' });

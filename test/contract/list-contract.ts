@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { defineJob } from '../../lib/job/job-definition.js';
-import { LISTED_STATES, type JobList, type ListedState, type ListOptions } from '../../lib/job/job-views.js';
+import { JOB_STATES, type JobState } from '../../lib/job/job-state.js';
+import type { JobList, ListOptions } from '../../lib/job/job-views.js';
 import { eventually } from '../support/until.js';
 import { claimOne, claimUpTo, failure, retry, success } from './claiming.js';
 import type { ClientRig } from './rig.js';
@@ -14,7 +15,7 @@ export function listContract(rigOf: () => ClientRig): void {
     (await client.list(fn, options)).jobs.map(({ id }) => id);
 
   /** A function that has one job in each state; the ids by state. */
-  async function oneInEachState(fn: string): Promise<Record<ListedState, string>> {
+  async function oneInEachState(fn: string): Promise<Record<JobState, string>> {
     const client = rigOf().client();
     const source = rigOf().source();
     await source.open([fn]);
@@ -32,7 +33,7 @@ export function listContract(rigOf: () => ClientRig): void {
     const { id: later } = await client.run(fn, 1, { delay: HOUR_MS });
     const waits = await next();
     return {
-      success: succeeds,
+      succeeded: succeeds,
       failed: fails,
       retrying: retries,
       running: runs,
@@ -66,14 +67,14 @@ export function listContract(rigOf: () => ClientRig): void {
 
     it('has no jobs of a function that has none', async () => {
       const fn = rigOf().fn();
-      for (const state of LISTED_STATES)
+      for (const state of JOB_STATES)
         await expect(rigOf().client().list(fn, { state })).resolves.toEqual({ jobs: [], total: 0 });
     });
 
     it('has each job in the list of its state, and in no other', async () => {
       const fn = rigOf().fn();
       const of = await oneInEachState(fn);
-      for (const state of LISTED_STATES) {
+      for (const state of JOB_STATES) {
         const { jobs, total, next } = await rigOf().client().list(fn, { state });
         expect([state, jobs.map((job) => [job.id, job.state, job.fn]), total, next]).toEqual([
           state,
@@ -88,7 +89,7 @@ export function listContract(rigOf: () => ClientRig): void {
       const fn = rigOf().fn();
       await oneInEachState(fn);
       const client = rigOf().client();
-      const first = async (state: ListedState, payloads = false) =>
+      const first = async (state: JobState, payloads = false) =>
         (await client.list(fn, { state, payloads })).jobs[0];
       expect(await first('failed')).toMatchObject({
         attempts: 1,
@@ -96,12 +97,12 @@ export function listContract(rigOf: () => ClientRig): void {
       });
       expect(await first('retrying')).toMatchObject({ attempts: 1, error: { message: 'not yet' } });
       expect(await first('cancelled')).toMatchObject({ attempts: 0, error: { code: 'JOB_CANCELLED' } });
-      const done = await first('success');
+      const done = await first('succeeded');
       expect(done?.times.created).toBeInstanceOf(Date);
       expect(done?.times.finished).toBeInstanceOf(Date);
       expect(done).not.toHaveProperty('input');
       expect(done).not.toHaveProperty('output');
-      expect(await first('success', true)).toMatchObject({
+      expect(await first('succeeded', true)).toMatchObject({
         input: { text: '{"n":1}', bytes: 7 },
         output: { text: '"out"', bytes: 5 },
       });
@@ -202,7 +203,7 @@ export function listContract(rigOf: () => ClientRig): void {
       expect(await ids(client, fn, { state: 'running' })).toEqual([id]);
       await source.settle([success(claim)]);
       expect(await ids(client, fn, { state: 'running' })).toEqual([]);
-      expect(await ids(client, fn, { state: 'success' })).toEqual([id]);
+      expect(await ids(client, fn, { state: 'succeeded' })).toEqual([id]);
       await source.close();
     });
 
@@ -262,7 +263,7 @@ export function listContract(rigOf: () => ClientRig): void {
           scheduled: 1,
           retrying: 1,
           running: 1,
-          success: 1,
+          succeeded: 1,
           failed: 1,
           cancelled: 1,
           limitsFull: 0,

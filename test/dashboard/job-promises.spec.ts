@@ -36,7 +36,7 @@ describe('the page of a job', () => {
     const client = app.get(GearMonkeyClient);
     const { id } = await client.run(fn, { a: 1 }, { tags: ['red', 'blue'], headers: { trace: 'x' } });
     const read = () => json<JobView>(base, `/api/job?fn=${fn}&id=${id}`);
-    await eventually(async () => expect((await read()).state).toBe('success'));
+    await eventually(async () => expect((await read()).state).toBe('succeeded'));
     const job = await read();
     expect(job).toMatchObject({
       ...{ id, fn, status: 'success', tags: ['red', 'blue'], headers: { trace: 'x' } },

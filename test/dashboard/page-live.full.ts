@@ -73,7 +73,7 @@ describe('the page, live', () => {
         });
         gates.letGo(`${n}.jpg`);
       }
-      for (const page of pages.slice(1)) await page.locator('h1 + .badge.is-success').waitFor();
+      for (const page of pages.slice(1)) await page.locator('h1 + .badge.is-succeeded').waitFor();
       await client.run('later', null);
       await last?.getByRole('link', { name: 'later' }).waitFor();
       expect(streams.open).toBe(isShared ? 1 : 0);

@@ -14,7 +14,7 @@ import { enqueueSome, mail, pageApp, resize } from './page-app.js';
 
 const TEST_MS = 240_000;
 const VIEWS = [
-  ...['', 'fn?fn=resize', 'jobs?fn=resize&state=success', 'jobs?fn=resize&state=failed'],
+  ...['', 'fn?fn=resize', 'jobs?fn=resize&state=succeeded', 'jobs?fn=resize&state=failed'],
   ...['job?fn=resize&id=3', 'job?fn=resize&id=13', 'failures', 'schedules', 'limits?fn=report', 'workers'],
 ];
 /** Each would do something if it were taken for markup, a script or an address. */
@@ -120,7 +120,7 @@ describe('the page is safe', () => {
       page.on('response', (response) => {
         most = Math.max(most, Number(response.headers()['content-length'] ?? 0));
       });
-      await show(page, base, 'jobs?fn=resize&state=success');
+      await show(page, base, 'jobs?fn=resize&state=succeeded');
       await show(page, base, `job?fn=resize&id=${id}`);
       await page.getByRole('button', { name: 'Show' }).first().click();
       await page.getByText('The first 65,536 characters of 488.3 kB').waitFor();

@@ -57,7 +57,7 @@ describe('the page', () => {
         .getByRole('link', { name: 'resize 1' })
         .click();
       gates.letGo('cat.jpg');
-      await page.locator('h1 + .badge.is-success').waitFor();
+      await page.locator('h1 + .badge.is-succeeded').waitFor();
       await page.getByText('"bytes": 7').waitFor();
       await expect(page.locator('.timeline li').allTextContents()).resolves.toEqual([
         expect.stringContaining('Enqueued'),
@@ -127,7 +127,7 @@ describe('the page', () => {
         await page.getByRole('heading', { name: 'Steps' }).waitFor();
         await page.getByText(/^measureended .* 1 byte$/).waitFor();
         gates.letGo('steps.jpg');
-        await page.locator('h1 + .badge.is-success').waitFor();
+        await page.locator('h1 + .badge.is-succeeded').waitFor();
       },
       TEST_MS,
     );
@@ -145,7 +145,7 @@ describe('the page', () => {
         await page.getByText(/^the signal approved until /).waitFor();
         expect(await page.locator('main').innerText()).not.toContain('a secret');
         await job.signal('approved');
-        await page.locator('h1 + .badge.is-success').waitFor();
+        await page.locator('h1 + .badge.is-succeeded').waitFor();
       },
       TEST_MS,
     );
@@ -166,7 +166,7 @@ describe('the page', () => {
         gates.letGo('stream.jpg');
         await log.getByText('ends').waitFor();
         await eventually(async () => expect(await output.innerText()).toBe('one two {"n":3}\nthe end'));
-        await page.locator('h1 + .badge.is-success').waitFor();
+        await page.locator('h1 + .badge.is-succeeded').waitFor();
       },
       TEST_MS,
     );
@@ -252,7 +252,7 @@ describe('the page', () => {
         await button(page, 'Run now').click();
         await confirm(page, /One job of mail is enqueued now/, 'Run now');
         await eventually(async () =>
-          expect((await client.list(mail, { state: 'success' })).jobs).toEqual([
+          expect((await client.list(mail, { state: 'succeeded' })).jobs).toEqual([
             expect.objectContaining({ id: '1' }),
           ]),
         );

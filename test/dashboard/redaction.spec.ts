@@ -54,7 +54,7 @@ describe('a dashboard with `redact`', () => {
     const routes = [
       `failures?${of}`,
       ...['output', 'log'].map((kind) => `stream?${of}&id=${id}&kind=${kind}`),
-      ...['waiting', 'scheduled', 'retrying', 'running', 'success', 'failed', 'cancelled'].map(
+      ...['waiting', 'scheduled', 'retrying', 'running', 'succeeded', 'failed', 'cancelled'].map(
         (state) => `jobs?${of}&state=${state}`,
       ),
       ...[`workers?${of}`, `limits?${of}`, `statistics?${of}`, `schedules?${of}`, 'overview'],

@@ -66,7 +66,7 @@ describe.each(PLATFORMS)('the server of the dashboard on %s', (platform: Platfor
     const { id = '' } = await act({ action: 'run', fn: 'mail', input: '{"to":"a"}' });
     await client.result('mail', id, { timeout: '60s' });
     const job = await json<JobView>(base, `/api/job?fn=mail&id=${id}`);
-    expect(job).toMatchObject({ id, fn: 'mail', state: 'success', attempts: 1, input: { bytes: 10 } });
+    expect(job).toMatchObject({ id, fn: 'mail', state: 'succeeded', attempts: 1, input: { bytes: 10 } });
     expect(job.actions).toContain('retry');
     const output = await json<PayloadView>(base, `/api/payload?fn=mail&id=${id}&part=output`);
     expect(output).toMatchObject({ text: '{"sent":{"to":"a"}}', cut: false, redacted: false });
@@ -98,7 +98,7 @@ describe.each(PLATFORMS)('the server of the dashboard on %s', (platform: Platfor
     expect((await json<JobsView>(base, '/api/jobs?fn=mail&state=waiting')).total).toBe(0);
     await act({ action: 'resume', fn: 'mail' });
     const found = await json<JobsView>(base, `/api/find?fn=mail&id=${id}`);
-    expect(found).toMatchObject({ total: 1, jobs: [{ id, state: 'success' }] });
+    expect(found).toMatchObject({ total: 1, jobs: [{ id, state: 'succeeded' }] });
 
     await client.recur('mail', { id: 'daily', cron: '0 9 * * 1-5', timezone: 'Europe/Berlin', input: 1 });
     const [schedule] = await json<ScheduleView[]>(base, '/api/schedules');
@@ -191,7 +191,7 @@ describe.each(PLATFORMS)('the server of the dashboard on %s', (platform: Platfor
     const live = listen(base, [{ overview: 'default' }, { job: id, fn: 'mail' }]);
     const event = (name: string) => until(() => live.events.find((one) => one.name === name));
     expect((await event('overview')).data).toMatchObject({ i: 'default', gone: [] });
-    expect((await event('job')).data).toMatchObject({ id, job: { state: 'success' } });
+    expect((await event('job')).data).toMatchObject({ id, job: { state: 'succeeded' } });
     live.close();
     const bad = await ask(base, '/api/live?topics=x');
     expect(bad.status).toBe(400);

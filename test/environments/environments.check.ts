@@ -183,7 +183,7 @@ describe('an app', () => {
       const { stdout } = await project.run(process.execPath, project.path('dist/main.js'), redis.url);
       expect(JSON.parse(stdout)).toEqual({
         health: { status: 'ok', jobs: 'up' },
-        metrics: 'gearmonkey_jobs_finished_total{system="gearmonkey",fn="greet",outcome="success"} 1',
+        metrics: 'gearmonkey_jobs_finished_total{system="gearmonkey",fn="greet",outcome="succeeded"} 1',
       });
     },
   );

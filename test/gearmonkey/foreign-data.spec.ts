@@ -116,7 +116,7 @@ describe('A worker with malformed data', () => {
     await goesOn(fn);
     await eventually(async () => expect(await rig.redis.hget(`job:${fn}:`, 'status')).toBe('success'));
     const listed = async () => {
-      const { jobs, total } = await rig.client.list(fn, { state: 'success' });
+      const { jobs, total } = await rig.client.list(fn, { state: 'succeeded' });
       return [jobs.map(({ id }) => id), total];
     };
     await expect(listed()).resolves.toEqual([['1'], 1]);

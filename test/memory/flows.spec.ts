@@ -48,7 +48,7 @@ it('memory: looks at jobs that are kept for others a few times, however many the
   const jobs = new MemoryJobs();
   const lists = new MemoryLists(jobs, { success: { count: 10 } }, isHeld);
   for (let id = 1; id <= JOBS; id++) lists.end(String(id), 'success', undefined, id);
-  expect(lists.in('success').size).toBe(JOBS);
+  expect(lists.in('succeeded').size).toBe(JOBS);
   expect(looks).toBeLessThan(100 * JOBS);
 });
 

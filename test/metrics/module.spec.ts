@@ -57,7 +57,7 @@ describe('GearMonkeyMetricsModule', () => {
       expect(await linesOf(app)).toEqual(
         expect.arrayContaining([
           `gearmonkey_jobs_enqueued_total{${of('good')}} 2`,
-          `gearmonkey_jobs_finished_total{${of('good')},outcome="success"} 1`,
+          `gearmonkey_jobs_finished_total{${of('good')},outcome="succeeded"} 1`,
           `gearmonkey_jobs_finished_total{${of('bad')},outcome="failed"} 1`,
           `gearmonkey_jobs_finished_total{${of('worst')},outcome="failed"} 1`,
           `gearmonkey_retries_total{${of('bad')}} 1`,
@@ -91,7 +91,7 @@ describe('GearMonkeyMetricsModule', () => {
     await eventually(async () => {
       expect(await linesOf(app)).toEqual(
         expect.arrayContaining([
-          'gearmonkey_jobs_finished_total{system="memory",fn="good",outcome="success"} 1',
+          'gearmonkey_jobs_finished_total{system="memory",fn="good",outcome="succeeded"} 1',
         ]),
       );
       if (hasOverview)

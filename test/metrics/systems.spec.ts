@@ -131,7 +131,7 @@ describe('overview, metrics, traces and health', () => {
       expect((await queue())?.waiting.normal ?? 0).toBe(0);
       const all = await lines();
       const of = `system="${name}",fn="${FN}"`;
-      expect(all).toContain(`gearmonkey_jobs_finished_total{${of},outcome="success"} 3`);
+      expect(all).toContain(`gearmonkey_jobs_finished_total{${of},outcome="succeeded"} 3`);
       expect(all).toContain(`gearmonkey_jobs_enqueued_total{${of}} 3`);
       expect(all).toContain(`gearmonkey_job_run_seconds_count{${of}} 3`);
     });

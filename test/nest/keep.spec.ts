@@ -63,7 +63,7 @@ describe('keep', () => {
     ] as const) {
       const added = await workers.add(definition, (input: number) => input);
       for (const input of [1, 2]) await jobs.call(definition, input);
-      await expect(jobs.list('few', { state: 'success' })).resolves.toMatchObject({ total: there });
+      await expect(jobs.list('few', { state: 'succeeded' })).resolves.toMatchObject({ total: there });
       await added.stop();
     }
   });

@@ -65,7 +65,7 @@ describe('npm run demo', () => {
     const at = (path: string) => fetch(new URL(path, url), { headers });
     await expect((await at('.')).text()).resolves.toContain('<div id="app">');
     const overview = (await (await at('api/overview')).json()) as unknown;
-    expect(overview).toEqual([expect.objectContaining({ fn: 'demo-digest', success: 42 })]);
+    expect(overview).toEqual([expect.objectContaining({ fn: 'demo-digest', succeeded: 42 })]);
     // Browsers open connections that they may not use.
     const unused = connect(Number(new URL(url).port), '127.0.0.1');
     await once(unused, 'connect');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ListedState } from '../../lib/job/job-views.js';
+import type { JobState } from '../../lib/job/job-state.js';
 import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { useRedis } from '../support/use-redis.js';
@@ -9,7 +9,7 @@ const A_CALL = 10_000;
 const FN = 'many';
 /** Commands of scripts for a page of 100: some for each list, and three for each job. */
 const MOST_CALLS = 320;
-const STATES: readonly ListedState[] = ['waiting', 'scheduled', 'retrying', 'success', 'failed', 'cancelled'];
+const STATES: readonly JobState[] = ['waiting', 'scheduled', 'retrying', 'succeeded', 'failed', 'cancelled'];
 
 /** Makes jobs `from` to `to` in a list, as workers and clients leave them. */
 const FILL = `
@@ -101,7 +101,7 @@ describe(`lists of ${JOBS} jobs in each state`, () => {
         waiting: { normal: JOBS },
         scheduled: 0,
         retrying: JOBS,
-        success: JOBS,
+        succeeded: JOBS,
         failed: JOBS,
         cancelled: JOBS,
       },

@@ -25,7 +25,7 @@ describe('lists on a cluster', () => {
     for (const handle of handles) await handle.result({ timeout: '60s' }).catch(() => undefined);
     const countsOf = async () => {
       const all = await client.overview();
-      return Object.fromEntries(all.map(({ fn, success, failed }) => [fn, [success, failed]]));
+      return Object.fromEntries(all.map(({ fn, succeeded, failed }) => [fn, [succeeded, failed]]));
     };
     const each = (counts: readonly number[]) => Object.fromEntries(FUNCTIONS.map((fn) => [fn, counts]));
     // A function is noted behind the call that enqueued its first job.

@@ -4,7 +4,7 @@ import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { JobHandle } from '../../lib/gearmonkey/client/job-handle.js';
 import type { UpdateOptions } from '../../lib/gearmonkey/client/update-options.js';
 import { JobBegunError } from '../../lib/job/job-errors.js';
-import { LISTED_STATES } from '../../lib/job/job-views.js';
+import { JOB_STATES } from '../../lib/job/job-state.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { submit } from '../gearmonkey/redis-rig.js';
 import { enqueue } from '../gearmonkey/scripts/scripts.js';
@@ -109,7 +109,7 @@ export async function enqueueTagged(client: GearMonkeyClient, redis: Redis): Pro
 export async function view(client: GearMonkeyClient): Promise<void> {
   const later = await client.run(FN, 'ok', { delay: '1h' });
   const last = await client.run(FN, 'ok', { delay: '2h' });
-  for (const state of LISTED_STATES)
+  for (const state of JOB_STATES)
     for (const order of ['newest', 'oldest'] as const) {
       const { next } = await client.list(FN, { state, order, payloads: true, size: 1 });
       if (next !== undefined) await client.list(FN, { state, order, size: 1, page: next });

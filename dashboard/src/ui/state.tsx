@@ -1,7 +1,7 @@
-import type { State } from '../api.js';
+import type { JobState } from '../../../lib/job/job-state.js';
 
 interface Props {
-  readonly state: State | 'paused';
+  readonly state: JobState | 'paused';
   /** The signals that a job waits for. */
   readonly waitsFor?: readonly string[] | undefined;
 }

@@ -67,7 +67,7 @@ export function FunctionPage() {
           <Tile name="Retrying" state="retrying" number={one.retrying ?? 0} />
           <Tile name="Failed" state="failed" number={one.failed ?? 0} isBad={(one.failed ?? 0) > 0} />
           <Tile name="Cancelled" state="cancelled" number={one.cancelled ?? 0} />
-          <Tile name="Done" state="success" number={one.success ?? 0} />
+          <Tile name="Succeeded" state="succeeded" number={one.succeeded ?? 0} />
           <div>
             <dt>Workers</dt>
             <dd>

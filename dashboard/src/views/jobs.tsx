@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { isFinal, JOB_STATES, type JobState } from '../../../lib/job/job-state.js';
 import { useAfterBulks } from '../actions.js';
-import { get, type ApiFailure, type JobsView, type ListedJobView, type Rights, type State } from '../api.js';
+import { get, type ApiFailure, type JobsView, type ListedJobView, type Rights } from '../api.js';
 import { count, many } from '../format.js';
 import { useLoad } from '../load.js';
 import { href, route } from '../route.js';
@@ -14,18 +15,13 @@ import { When } from '../ui/time.js';
 import { VirtualList } from '../ui/virtual-list.js';
 import { Search } from './search.js';
 
-const STATES: readonly State[] = [
-  ...(['waiting', 'scheduled', 'retrying', 'running'] as const),
-  ...(['success', 'failed', 'cancelled'] as const),
-];
 const SIZE = '100';
-const ENDED: ReadonlySet<State> = new Set(['success', 'failed', 'cancelled']);
 
 /** What the address asks for: a state, or a search by id, tag or key. */
 function askedOf(query: Readonly<Record<string, string>>) {
   const { fn = '', state = 'waiting', order = 'newest', tag, key, id } = query;
   const isSearch = [tag, key, id].some((one) => one !== undefined);
-  return { fn, state: state as State, order, isSearch, search: { tag, key, id } };
+  return { fn, state: state as JobState, order, isSearch, search: { tag, key, id } };
 }
 
 /** The jobs of a function: by state, or found by tag, key or id. Read page by page as somebody scrolls. */
@@ -45,7 +41,7 @@ export function Jobs() {
         <Search fn={fn} />
       </div>
       <nav class="choices" aria-label="State">
-        {STATES.map((one) => (
+        {JOB_STATES.map((one) => (
           <a
             key={one}
             href={href('jobs', { i, fn, state: one })}
@@ -72,7 +68,7 @@ export function Jobs() {
 
 interface Chosen {
   readonly fn: string;
-  readonly state: State;
+  readonly state: JobState;
   readonly tag?: string;
   readonly actions: Rights['actions'];
 }
@@ -81,7 +77,7 @@ function BulkActions({ fn, state, tag, actions }: Chosen) {
   const isEnded = state === 'failed' || state === 'cancelled';
   const which = { state, ...(tag !== undefined && { tag }) };
   const whose = tag === undefined ? `of ${fn}` : `of ${fn} with the tag ${tag}`;
-  if (state === 'success') return null;
+  if (state === 'succeeded') return null;
   if (!isEnded)
     return actions.includes('cancel') ? (
       <ActButton
@@ -215,7 +211,7 @@ function hasText({ error, tags = [], key = '', recurring }: ListedJobView, text:
   return text === '' || texts.some((one) => one.toLowerCase().includes(text.toLowerCase()));
 }
 
-function Head({ isSearch, state }: { isSearch: boolean; state: State }) {
+function Head({ isSearch, state }: { isSearch: boolean; state: JobState }) {
   const when = isSearch
     ? 'Last change'
     : ({ scheduled: 'Due', retrying: 'Next attempt', running: 'Since' }[state as string] ??
@@ -272,7 +268,7 @@ function What({
 }) {
   return (
     <>
-      {progress && !ENDED.has(state) && (
+      {progress && !isFinal(state) && (
         <progress max={progress.divisor} value={progress.dividend} aria-label="Progress" />
       )}
       {error && <span class="is-bad">{error.message}</span>}

@@ -45,7 +45,7 @@ export function Timeline({ job }: { job: JobView }) {
       )}
       {isOver && (
         <li class={`is-${state}`}>
-          {state === 'success' ? 'Succeeded' : state === 'cancelled' ? 'Cancelled' : 'Failed for good'}{' '}
+          {state === 'succeeded' ? 'Succeeded' : state === 'cancelled' ? 'Cancelled' : 'Failed for good'}{' '}
           <Exactly at={finished} />
           {started !== undefined && `, after ${between(started, finished)}`}
         </li>

@@ -59,7 +59,7 @@ function All({ all: { workers, functions, running } }: { all: WorkersView }) {
                         lost <When at={until} />
                       </span>
                     ) : (
-                      <span class="badge is-success">there</span>
+                      <span class="badge is-succeeded">there</span>
                     )}
                   </td>
                   <td>

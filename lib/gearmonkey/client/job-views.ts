@@ -1,14 +1,8 @@
 import { checkWhole } from '../../job/check-whole.js';
 import { ConfigurationError, InvalidOptionError } from '../../job/errors.js';
 import type { FunctionRef } from '../../job/job-definition.js';
-import {
-  LISTED_STATES,
-  type ListedState,
-  type FindOptions,
-  type FunctionOverview,
-  type JobList,
-  type ListOptions,
-} from '../../job/job-views.js';
+import { JOB_STATES, type JobState } from '../../job/job-state.js';
+import type { FindOptions, FunctionOverview, JobList, ListOptions } from '../../job/job-views.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import { checkTag } from '../../job/tags.js';
 import { toListedJob } from '../wire/listed-job.js';
@@ -61,8 +55,8 @@ export class JobViews {
   async list(ref: FunctionRef, options: ListOptions): Promise<JobList> {
     const { state, order = 'newest' } = checkOptions('list', options, LIST);
     const fn = this.functions.nameOf(ref);
-    if (!LISTED_STATES.includes(state))
-      throw new InvalidOptionError('state', state, `one of ${LISTED_STATES.join(', ')}`);
+    if (!JOB_STATES.includes(state))
+      throw new InvalidOptionError('state', state, `one of ${JOB_STATES.join(', ')}`);
     const query = { state, ...checkOrder(order), ...checkPage(options, PAGE) };
     return toJobList(fn, state, await this.store.list(fn, query));
   }
@@ -98,8 +92,8 @@ function soughtOf({ tag, key, id }: FindOptions): Pick<FindQuery, 'by' | 'text'>
   return { by, text };
 }
 
-function stateOf(stored: StoredJob): ListedState {
-  return textOf(stored, 'state') as ListedState;
+function stateOf(stored: StoredJob): JobState {
+  return textOf(stored, 'state') as JobState;
 }
 
 /** @throws InvalidOptionError */
@@ -121,7 +115,7 @@ function checkPage(
   return { size, page, payloads };
 }
 
-function toJobList(fn: string, state: ListedState, { jobs, total, next }: ViewedJobs): JobList {
+function toJobList(fn: string, state: JobState, { jobs, total, next }: ViewedJobs): JobList {
   const listed = jobs.map(({ id, stored }) => toListedJob(fn, id, state, stored));
   return { jobs: listed, total, ...(next !== '' && { next }) };
 }

@@ -4,22 +4,15 @@ import { chunksOf } from '../../flow/chunks.js';
 import { withDeadline } from '../../job/deadline.js';
 import { defined } from '../../job/defined.js';
 import { messageOf } from '../../job/errors.js';
-import type { FunctionOverview, ListedState } from '../../job/job-views.js';
+import { isFinal } from '../../job/job-state.js';
+import type { FunctionOverview } from '../../job/job-views.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { NO_RIGHT } from '../../redis/rights.js';
 import type { FunctionIndex } from '../wire/function-index.js';
 import { sharedLimitIn } from '../wire/limit-rules.js';
-import { LISTED_MS, type KeysOf } from '../wire/protocol.js';
-import {
-  findJobs,
-  listJobs,
-  mend,
-  overview,
-  readJob,
-  readPayload,
-  type ListKind,
-} from '../wire/view-scripts.js';
+import { ENDED_LISTS, LISTED_MS, type KeysOf } from '../wire/protocol.js';
+import { findJobs, listJobs, mend, overview, readJob, readPayload } from '../wire/view-scripts.js';
 import type { EndedJob, MendVerb } from './job-store.js';
 import type { QuestionOptions } from './redis-questions.js';
 import type {
@@ -41,12 +34,6 @@ const UNREAD = Symbol('unread');
 const DOWNLOAD_MS = 30_000;
 /** More workers of a function are not shown one by one. */
 const MAX_WORKERS = 1000;
-/** States that one list holds, and the status of its jobs. */
-const ENDED: Partial<Record<ListedState, string>> = {
-  success: 'success',
-  failed: 'error',
-  cancelled: 'error',
-};
 
 export interface RedisViewsOptions {
   readonly index: FunctionIndex;
@@ -85,10 +72,11 @@ export class RedisViews implements ViewStore {
 
   list(fn: string, { state, newest, size, page, payloads }: ListQuery): Promise<ViewedJobs> {
     const k = this.options.keysOf(fn);
-    const status = ENDED[state] ?? '';
-    const list = k.ended + (status === '' ? 'failed' : state);
+    const ended = isFinal(state) ? state : undefined;
+    const status = ended === undefined ? '' : ended === 'succeeded' ? 'success' : 'error';
+    const list = k.ended + ENDED_LISTS[ended ?? 'failed'];
     const keys = [k.jobs, k.control, k.leases, k.scheduled, k.high, k.normal, k.low, k.retrying, list];
-    const kind = status === '' ? (state as ListKind) : 'ended';
+    const kind = isFinal(state) ? 'ended' : state;
     const order = newest ? 'newest' : 'oldest';
     const read = (redis: Redis | Cluster) =>
       listJobs.run(
@@ -179,7 +167,7 @@ export class RedisViews implements ViewStore {
 
   private async overviewOf(fn: string): Promise<FunctionOverview> {
     const k = this.options.keysOf(fn);
-    const ended = ['success', 'failed', 'cancelled'].map((state) => k.ended + state);
+    const ended = Object.values(ENDED_LISTS).map((list) => k.ended + list);
     const keys = [k.jobs, k.control, k.leases, k.scheduled, k.high, k.normal, k.low, k.retrying, ...ended];
     keys.push(k.count, k.workers);
     const read = (redis: Redis | Cluster) => overview.run(redis, keys, this.options.now(), LISTED_MS);
@@ -197,11 +185,12 @@ function refusedAsUnread(error: unknown): typeof UNREAD {
 function toOverview(fn: string, texts: readonly string[]): FunctionOverview {
   const [high = 0, normal = 0, low = 0, scheduled = 0, retrying = 0, running = 0, ...rest] =
     texts.map(Number);
-  const [success = 0, failed = 0, cancelled = 0, limitsFull = 0, paused = 0, oldest = 0, workers = 0] = rest;
+  const [succeeded = 0, failed = 0, cancelled = 0, limitsFull = 0, paused = 0, oldest = 0, workers = 0] =
+    rest;
   return defined({
     fn,
     waiting: { high, normal, low },
-    ...{ scheduled, retrying, running, success, failed, cancelled, limitsFull },
+    ...{ scheduled, retrying, running, succeeded, failed, cancelled, limitsFull },
     paused: paused > 0,
     oldest: oldest > 0 ? new Date(oldest) : undefined,
     workers,

@@ -1,4 +1,5 @@
-import type { FunctionOverview, ListedState } from '../../job/job-views.js';
+import type { JobState } from '../../job/job-state.js';
+import type { FunctionOverview } from '../../job/job-views.js';
 import type { StoredJob } from '../wire/stored-job.js';
 import type { DescribedJob, FoundBy, PayloadPart } from '../wire/view-scripts.js';
 
@@ -7,7 +8,7 @@ export type { DescribedJob, PayloadPart };
 
 /** Which jobs a page has. */
 export interface ListQuery {
-  readonly state: ListedState;
+  readonly state: JobState;
   readonly newest: boolean;
   readonly size: number;
   /** '' for the first page. */

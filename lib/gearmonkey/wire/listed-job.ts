@@ -1,5 +1,6 @@
 import { defined } from '../../job/defined.js';
-import type { ListedState, ListedJob, ListedPayload } from '../../job/job-views.js';
+import type { JobState } from '../../job/job-state.js';
+import type { ListedJob, ListedPayload } from '../../job/job-views.js';
 import { recordsOf } from '../../job/show-as.js';
 import { readJobOptions } from './job-options.js';
 import {
@@ -24,7 +25,7 @@ export const MOST_READ = 524_288;
 const asListedJob = recordsOf<ListedJob>('ListedJob');
 
 /** A job as a list shows it. */
-export function toListedJob(fn: string, id: string, state: ListedState, stored: StoredJob): ListedJob {
+export function toListedJob(fn: string, id: string, state: JobState, stored: StoredJob): ListedJob {
   const options = readJobOptions(textOf(stored, 'options') ?? '');
   const failed = textOf(stored, 'status') === 'error' || (state === 'retrying' && hasError(stored));
   return asListedJob(

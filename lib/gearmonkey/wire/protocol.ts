@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import type { FinalState } from '../../job/job-state.js';
 import { KEPT_MS } from '../../job/keep.js';
 import type { StreamKind } from '../../job/streams.js';
 
@@ -116,6 +117,13 @@ export function keysOf(fn: string): FunctionKeys {
     tags: `tags:${fn}`,
   };
 }
+
+/** What follows `ended:{FN}:` in the key of the list of jobs in a state. */
+export const ENDED_LISTS: Readonly<Record<FinalState, string>> = {
+  succeeded: 'success',
+  failed: 'failed',
+  cancelled: 'cancelled',
+};
 
 /** Parses a message on `channel:{FN}`, such as `create:7`; undefined if it is not the protocol's. */
 export function parseEvent(message: string): { type: 'create' | 'start' | 'finish'; id: string } | undefined {

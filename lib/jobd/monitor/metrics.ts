@@ -13,7 +13,7 @@ export async function createMetrics({ measures, onRun }: Monitored): Promise<Pro
   const labels = ['system', 'fn'] as const;
   const finished = metrics.counter(
     'gearmonkey_jobs_finished_total',
-    'Rows that ended, by target and outcome: success or failed',
+    'Rows that ended, by target and outcome: succeeded or failed',
     [...labels, 'outcome'],
   );
   const retries = metrics.counter(
@@ -34,7 +34,7 @@ export async function createMetrics({ measures, onRun }: Monitored): Promise<Pro
     const of = { system: 'jobd', fn: target };
     if (outcome === 'retry') retries.inc(of);
     else if (outcome === 'lost') lost.inc(of);
-    else finished.inc({ ...of, outcome: outcome === 'ok' ? 'success' : 'failed' });
+    else finished.inc({ ...of, outcome: outcome === 'ok' ? 'succeeded' : 'failed' });
     seconds.observe(of, duration / 1000);
   });
   return metrics;

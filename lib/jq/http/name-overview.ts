@@ -39,5 +39,5 @@ export async function readOverview(get: (path: string) => Promise<MasterReply>):
 
 function toOverview({ name, queued, retrying, error, done }: NameCounts): QueueOverview {
   const waiting = { high: 0, normal: queued, low: 0 };
-  return { fn: name, waiting, retrying, failed: error, success: done };
+  return { fn: name, waiting, retrying, failed: error, succeeded: done };
 }

@@ -238,7 +238,9 @@ describe('metrics and health', () => {
     await database.close();
     await runCli('jobctl', ['--host', '127.0.0.1', '--port', `${worker.port}`, 'run-manual', '1', '2']);
     const metrics = await get(one, '/metrics');
-    expect(metrics).toContain('gearmonkey_jobs_finished_total{system="jobd",fn="low",outcome="success"} 2\n');
+    expect(metrics).toContain(
+      'gearmonkey_jobs_finished_total{system="jobd",fn="low",outcome="succeeded"} 2\n',
+    );
     expect(metrics).toContain('gearmonkey_job_run_seconds_count{system="jobd",fn="low"} 2\n');
     expect(metrics).toContain('gearmonkey_connected{name="database"} 1\n');
   });

@@ -39,12 +39,12 @@ describe('GET /metrics', () => {
     const figures = {
       'gearmonkey_jobs{system="jq",state="waiting"}': 1,
       'gearmonkey_jobs{system="jq",state="running"}': 0,
-      'gearmonkey_jobs{system="jq",state="success"}': 1,
+      'gearmonkey_jobs{system="jq",state="succeeded"}': 1,
       'gearmonkey_workers{system="jq"}': 1,
       'gearmonkey_connected{name="redis"}': 1,
       'gearmonkey_jobs_enqueued_total{system="jq"}': 2,
       'gearmonkey_retries_total{system="jq"}': 2,
-      'gearmonkey_jobs_finished_total{system="jq",outcome="success"}': 1,
+      'gearmonkey_jobs_finished_total{system="jq",outcome="succeeded"}': 1,
       'gearmonkey_job_wait_seconds_count{system="jq"}': 1,
     };
     for (const [name, value] of Object.entries(figures))

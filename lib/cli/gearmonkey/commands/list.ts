@@ -1,12 +1,7 @@
 import { Option, type Command } from 'commander';
 import { defined } from '../../../job/defined.js';
-import {
-  LISTED_STATES,
-  type JobList,
-  type ListedJob,
-  type ListedState,
-  type ListOptions,
-} from '../../../job/job-views.js';
+import { JOB_STATES, type JobState } from '../../../job/job-state.js';
+import type { JobList, ListedJob, ListOptions } from '../../../job/job-views.js';
 import { printable } from '../../../job/printable.js';
 import { wholeOf } from '../input.js';
 import { errorText, progressText } from '../job-text.js';
@@ -21,7 +16,7 @@ interface PageFlags extends Flags {
 }
 
 interface ListFlags extends PageFlags {
-  readonly state: ListedState;
+  readonly state: JobState;
 }
 
 interface FindFlags extends PageFlags {
@@ -36,7 +31,7 @@ export function addList(program: Command): void {
   const list = program
     .command('list <fn>')
     .description('a page of the jobs of a function in one state')
-    .addOption(new Option('--state <state>', 'their state').choices(LISTED_STATES).default('waiting'));
+    .addOption(new Option('--state <state>', 'their state').choices(JOB_STATES).default('waiting'));
   acts<ListFlags>(withPages(list), async (context, [fn = ''], flags) => {
     show(context, await context.client.list(fn, { state: flags.state, ...pageOf(flags) }));
   });

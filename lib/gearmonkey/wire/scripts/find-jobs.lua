@@ -32,7 +32,7 @@ local function state_of(id, fields)
   local status, key = fields[2], nil
   for i = 1, #fields, 2 do if fields[i] == 'key' then key = fields[i + 1] end end
   if status == 'busy' then return 'running' end
-  if status == 'success' then return status end
+  if status == 'success' then return 'succeeded' end
   if status == 'error' then return read(false, 'ZSCORE', KEYS[5], id) and 'cancelled' or 'failed' end
   local retry = tonumber(read(false, 'ZSCORE', KEYS[4], id) or nil)
   if retry and retry > now then return 'retrying' end

@@ -15,11 +15,11 @@ const STATES: Record<JobStatus, string> = {
   running: 'running',
   retrying: 'retrying',
   error: 'failed',
-  done: 'success',
+  done: 'succeeded',
 };
 
 /** How jobs end, from the tally of a turn. */
-const OUTCOMES = { done: 'success', error: 'failed', cancelled: 'cancelled' } as const;
+const OUTCOMES = { done: 'succeeded', error: 'failed', cancelled: 'cancelled' } as const;
 
 interface Instruments {
   readonly metrics: Prometheus;
