@@ -51,6 +51,10 @@ describe('a mutant', () => {
     const message = 'ERR Error compiling script (new function)';
     expect(judge(mutant, [{ ...result, failures: [{ test: 'does it', message }] }]).is).toBe('broken');
     expect(judge(mutant, [{ ...result, ran: false }]).is).toBe('broken');
+    const noJson = 'SyntaxError: Unexpected end of JSON input';
+    expect(judge(mutant, [{ ...result, failures: [{ test: 'does it', message: noJson }] }]).is).toBe(
+      'killed',
+    );
   });
 });
 

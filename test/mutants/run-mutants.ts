@@ -8,8 +8,9 @@ export interface Verdict {
   readonly by: string;
 }
 
-/** Code that does not load says nothing about the tests. */
-const NOT_LOADED = /Error compiling script|SyntaxError|x Expected|Cannot find module|is not exported/;
+/** Code that does not load says nothing about the tests. An answer that is no JSON does. */
+const NOT_LOADED =
+  /Error compiling script|SyntaxError(?!: .*JSON)|x Expected|Cannot find module|is not exported/;
 
 /**
  * Makes each change in a copy of the tree, one at a time in each of `copies`, and runs its suites.
