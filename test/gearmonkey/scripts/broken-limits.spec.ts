@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
 import { useRedis } from '../../support/use-redis.js';
-import { cancel, claim, enqueue, enqueueLimited, NOW, readLimits, setLimit } from './scripts.js';
+import { cancel, claim, enqueue, enqueueLimited, look, NOW, readLimits, setLimit } from './scripts.js';
 
 describe('limits whose keys were changed by hand', () => {
   const server = useRedis();
@@ -85,6 +85,69 @@ describe('limits whose keys were changed by hand', () => {
       expect(await cancel(redis(), fn, '1')).toBe('cancelled');
       expect(await take({ recover: 0 })).toEqual(['2']);
     });
+
+    it.each([
+      ['the list of what is due', 'due'],
+      ['its job', 'job'],
+    ])('goes on, and wakes a worker for that, when its holder and %s were deleted', async (_, lost) => {
+      await retried();
+      await redis().del(limitKey('holders'), limitKey('due'));
+      if (lost === 'job') await redis().del(`${keysOf(fn).jobs}1`);
+      await redis().del(keysOf(fn).wake);
+      await look(redis(), [fn]);
+      expect(await redis().llen(keysOf(fn).wake)).toBe(1);
+      expect(await take()).toEqual(['2']);
+    });
+
+    it('wakes no worker while its job waits for a retry, or one of another key runs', async () => {
+      const wakes = async () => {
+        await redis().del(keysOf(fn).wake);
+        await look(redis(), [fn]);
+        return redis().llen(keysOf(fn).wake);
+      };
+      await retried();
+      expect(await wakes()).toBe(0);
+      await enqueueLimited(redis(), fn, ['b', 'b'], { rules });
+      await take();
+      await redis().del(limitKey('due'));
+      expect(await wakes()).toBe(0);
+    });
+
+    it('is found among many that are set aside for a reason', async () => {
+      const keys = Array.from({ length: 40 }, (_, i) => `k${i}`);
+      await enqueueLimited(redis(), fn, [...keys, ...keys], { rules });
+      await take({ slots: 40 });
+      expect(await take()).toEqual([]);
+      await redis().hdel(limitKey('holders'), 'k30');
+      await redis().hdel(limitKey('places'), '31:1');
+      await redis().del(`${keysOf(fn).jobs}31`);
+      await redis().zrem(keysOf(fn).leases, '31:1');
+      const found: string[] = [];
+      for (let now = NOW; now < NOW + 40; now++) found.push(...(await take({ now })));
+      expect(found).toEqual(['71']);
+    });
+  });
+
+  it.each(['1:::fair:', '1:::strict:', ':::fair:lost-places'])(
+    'a key goes on when all that is known of what ran was deleted, with rules %s',
+    async (rules) => {
+      await setLimit(redis(), fn, 'limit', rules, '1::');
+      await enqueueLimited(redis(), fn, ['a', 'a']);
+      expect(await take()).toEqual(['1']);
+      expect(await take()).toEqual([]);
+      await redis().del(keysOf(fn).leases, limitKey('places'), limitKey('holders'), `${keysOf(fn).jobs}1`);
+      expect(await take()).toEqual(['2']);
+    },
+  );
+
+  it('a key of a shared limit stays full while a job of another function runs', async () => {
+    const other = `${fn}-other`;
+    for (const name of [fn, other]) {
+      await setLimit(redis(), name, 'limit', `:::fair:${fn}`, '1::');
+      await enqueueLimited(redis(), name, ['a']);
+    }
+    expect(await ids(claim(redis(), other, { lease: LONG }))).toEqual(['1']);
+    expect([await take(), await take()]).toEqual([[], []]);
   });
 
   it.each([

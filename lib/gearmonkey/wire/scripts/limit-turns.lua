@@ -63,6 +63,36 @@ local function add_turns(limits)
     end
   end
 
+  --- Looks again at some of the keys that are set aside until a job ends: what would let them take turns again may have been
+  --- deleted. Returns claims that still count for them, though their lease is gone, each with its key.
+  local function review_parked(leases)
+    local lost, from = {}, #limits.mark + 1
+    local function review(key)
+      for _, marked in ipairs(call('SRANDMEMBER', limits.space .. 'running:' .. key, FEW)) do
+        local member = string.sub(marked, from)
+        local is_own = limits.mark .. member == marked
+        if is_own and not call('ZSCORE', leases, member) then lost[#lost + 1] = { member, key } end
+      end
+      limits.refresh(key)
+    end
+    for _, parked in ipairs(limits.shared and { limits.space .. 'parked', keys.limits .. 'parked' } or { keys.limits .. 'parked' }) do
+      local count = call('ZCARD', parked)
+      -- The time chooses: others than in the last call.
+      local first = count > 0 and now % count
+      local entries = first and call('ZRANGE', parked, first, first + FEW - 1, 'WITHSCORES') or {}
+      for i = 1, #entries, 2 do
+        if entries[i + 1] == 'inf' then guarded(review, entries[i]) end
+      end
+    end
+    return lost
+  end
+
+  --- Whether keys are set aside until a job ends, though none runs or waits for a time. `runs`: whether there are leases.
+  local function is_stuck(runs)
+    if runs or limits.shared or call('EXISTS', keys.limits .. 'due', keys.scheduled) > 0 then return false end
+    return call('ZRANGEBYSCORE', keys.limits .. 'parked', '+inf', '+inf', 'LIMIT', '0', '1')[1] ~= nil
+  end
+
   --- Calls `act` for running jobs of other functions that share the limit, with their lease.
   local function each_other(key, act)
     for _, marked in ipairs(call('SRANDMEMBER', limits.space .. 'running:' .. key, limits.MAX_MOVES)) do
@@ -195,6 +225,7 @@ local function add_turns(limits)
 
   if limits.shared then limits.first_end = first_end end
   limits.lost_claims, limits.review_holders, limits.review_times = lost_claims, review_holders, review_times
+  limits.review_parked, limits.is_stuck = review_parked, is_stuck
   limits.move_due, limits.take_turns = move_due, take_turns
   limits.pass_on = pass_on
   limits.next_time, limits.time_left = next_time, time_left

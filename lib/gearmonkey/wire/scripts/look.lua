@@ -84,7 +84,8 @@ local function take_signals(key)
 end
 
 --- Whether a function that is not paused has jobs to claim, ms until its next job is due, or -1, and whether it has flows.
-local function look_for_jobs(scheduled, high, normal, low, flows, stored, fn)
+--- `runs`: whether jobs run.
+local function look_for_jobs(scheduled, high, normal, low, flows, stored, fn, runs)
   local signals = 'queue:' .. fn .. ':signals'
   -- One call for the usual case that there is none of these.
   local any = pcall('EXISTS', high, normal, low, signals, flows) ~= 0
@@ -94,11 +95,12 @@ local function look_for_jobs(scheduled, high, normal, low, flows, stored, fn)
   local work = wait == 0 or (any and (is_waiting(high) or is_waiting(normal) or is_waiting(low)))
   local limits = stored[2] and open_limits(stored[2], stored[3])
   if not limits then return work, wait, has_flows end
-  local due = add_turns(limits).next_time()
+  local turns = add_turns(limits)
+  local due = turns.next_time()
   if due then wait = wait < 0 and due or math.min(wait, due) end
   local rings = {}
   limits.add_rings(rings)
-  return work or wait == 0 or call('EXISTS', unpack(rings)) > 0, wait, has_flows
+  return work or wait == 0 or call('EXISTS', unpack(rings)) > 0 or turns.is_stuck(runs), wait, has_flows
 end
 
 --- Sets the marker if there is work. Returns ms until the next job is due and until the next tick, or -1, and 1 if it has flows.
@@ -110,7 +112,7 @@ local function look(leases, scheduled, high, normal, low, wake, ticks, control, 
   keys = { limits = 'limit:' .. fn .. ':', wake = wake, jobs = 'job:' .. fn .. ':', scheduled = scheduled }
   if not stored[1] then
     local has_jobs
-    has_jobs, wait, has_flows = look_for_jobs(scheduled, high, normal, low, flows, stored, fn)
+    has_jobs, wait, has_flows = look_for_jobs(scheduled, high, normal, low, flows, stored, fn, expiry ~= nil)
     work = work or has_jobs
   end
   local set = redis.pcall('LLEN', wake)

@@ -135,14 +135,15 @@ local function open_outcomes()
     return not places.err and places[1] or nil
   end
 
-  local function recover(member)
+  --- Gives back the job of a claim, or ends it. `counted`: the key that counts the claim, if its place is not known.
+  local function recover(member, counted)
     call('ZREM', keys.leases, member)
     -- A function that shares the limit has freed its place.
     member = string.match(member, '^given%-up:(.*)$') or member
     local id, token = string.match(member, '^(.*):(%d+)$')
     if not id then return end
     local job = fields(id, 'status', 'token', 'queue', 'stalls', 'key', 'isolated')
-    local place = limits and place_of(member) or limits and job[5] or nil
+    local place = limits and place_of(member) or counted or limits and job[5] or nil
     if job[1] ~= 'busy' or job[2] ~= token then return place and guarded(limits.vacate, place, member) end
     local stalls = count(job[4]) + (job[6] == token .. ':0' and 0 or 1)
     note('stalled')
@@ -171,6 +172,8 @@ local function open_outcomes()
     local is_known, member = guarded(limits.review_holders, keys.leases)
     if is_known and member then recover(member) end
     guarded(limits.review_times)
+    local is_read, counted = guarded(limits.review_parked, keys.leases)
+    for _, claim in ipairs(is_read and counted or {}) do recover(claim[1], claim[2]) end
   end
 
   return { accept = accept, recover_expired = recover_expired }
