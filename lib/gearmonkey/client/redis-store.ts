@@ -162,11 +162,10 @@ export class RedisStore implements JobStore {
   }
 
   async setLimit(fn: string, numbers: Numbers | undefined): Promise<void> {
-    const { control, limits, wake } = this.keysOf(fn);
     const text = numbers ? numbersText(numbers) : '';
-    const isKnown = await this.questions.ask(fn, 'Changing the limit', (redis) =>
-      limitScripts.setLimit.run(redis, [control, limits, wake], 'override', text, ''),
-    );
+    const ask: Parameters<typeof limitScripts.changeLimit>[0] = (question) =>
+      this.questions.ask(fn, 'Changing the limit', question);
+    const isKnown = await limitScripts.changeLimit(ask, this.keysOf(fn), 'override', text, '');
     if (!isKnown) throw new LimitUnknownError(fn);
   }
 

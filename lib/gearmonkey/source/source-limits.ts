@@ -3,7 +3,7 @@ import type { Claim, SourceLimit } from '../../job/job-source.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { rulesText } from '../wire/limit-rules.js';
 import type { KeysOf } from '../wire/protocol.js';
-import * as limitScripts from '../wire/limit-scripts.js';
+import { changeLimit } from '../wire/limit-scripts.js';
 import type { SourceOutcome } from './outcome-arguments.js';
 
 /** The limits of the functions that a worker runs. */
@@ -48,9 +48,7 @@ export class SourceLimits {
     if (!rules) return;
     const keys = this.keysOf(fn);
     const texts = rulesText(fn, rules, keys);
-    await this.connection.insist((redis) =>
-      limitScripts.setLimit.run(redis, [keys.control, keys.limits, keys.wake], 'limit', ...texts),
-    );
+    await changeLimit((question) => this.connection.insist(question), keys, 'limit', ...texts);
   }
 }
 

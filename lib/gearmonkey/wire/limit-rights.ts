@@ -20,7 +20,7 @@ function limitCalls(k: FunctionKeys, shared: string | undefined): Call[] {
     ['LINDEX', own, '0'],
     ['ZREVRANGE', own, '0', '0'],
     ['ZRANGE', own, '0', '0'],
-    ['ZUNIONSTORE', own, '1', own],
+    ['ZSCAN', own, '0'],
   ];
 }
 
@@ -35,6 +35,7 @@ export function limitedWorkerCalls(k: FunctionKeys, shared?: string): Call[] {
     ['PEXPIRE', own, '1'],
     ['SRANDMEMBER', own, '1'],
     ['HSET', k.control, X, X],
+    ['HDEL', k.control, X],
   ];
 }
 
@@ -44,6 +45,7 @@ export function limitedClientCalls(k: FunctionKeys, shared?: string): Call[] {
   return [
     ['EVALSHA', X, '1', k.control],
     ['HSETNX', k.control, X, X],
+    ['HDEL', k.control, X],
     ...limitCalls(k, shared),
     ['HSCAN', own, '0'],
     ['SRANDMEMBER', own, '1'],

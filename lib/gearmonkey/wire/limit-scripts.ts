@@ -1,6 +1,8 @@
+import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../flow/chunks.js';
 import { scriptsIn } from '../../redis/script.js';
 import { LUA } from './lua.embedded.js';
+import type { FunctionKeys } from './protocol.js';
 import type { Bytes, Now, Times } from './scripts.js';
 
 const defineScript = scriptsIn(LUA);
@@ -33,11 +35,33 @@ export const enqueueLimited = defineScript<
   return { key, until: until === '' ? undefined : Number(until) };
 });
 
-/** Stores a function's limit or an override of its numbers; false if there is no limit to override. */
-export const setLimit = defineScript<[field: 'limit' | 'override', rules: string, shared: string], boolean>(
-  'set-limit',
-  (reply) => reply === 1,
-);
+/** What a call of `set-limit` has done: `more` if keys that are full are left at which the next claims have to look again. */
+export type LimitChange = 'unknown' | 'done' | 'more';
+
+const CHANGES: readonly LimitChange[] = ['unknown', 'done', 'more'];
+
+/** Stores a function's limit or an override of its numbers, or goes on with that; `unknown` if there is no limit to override. */
+export const setLimit = defineScript<
+  [field: 'limit' | 'override' | 'rest', rules: string, shared: string],
+  LimitChange
+>('set-limit', (reply) => CHANGES[reply as number] ?? 'done');
+
+/**
+ * Stores a function's limit or an override, in as many calls as that takes: one for all keys that are full would block the
+ * server. `ask` sends one. If no more are sent, workers go on when they look for lost jobs. False if there is no limit to override.
+ */
+export async function changeLimit(
+  ask: (question: (redis: Redis | Cluster) => Promise<LimitChange>) => Promise<LimitChange>,
+  { control, limits, wake }: Pick<FunctionKeys, 'control' | 'limits' | 'wake'>,
+  field: 'limit' | 'override',
+  rules: string,
+  shared: string,
+): Promise<boolean> {
+  const keys = [control, limits, wake];
+  let done = await ask((redis) => setLimit.run(redis, keys, field, rules, shared));
+  while (done === 'more') done = await ask((redis) => setLimit.run(redis, keys, 'rest', '', ''));
+  return done === 'done';
+}
 
 /** A key of a limit, as it is stored. */
 export interface StoredLimit {

@@ -403,14 +403,14 @@ describe('limits in the scripts', () => {
       await enqueueLimited(redis(), fn, ['a', 'a', 'a', 'a']);
       await claim(redis(), fn, { lease: 1e6 });
       await claim(redis(), fn, { lease: 1e6 });
-      expect(await setLimit(redis(), fn, 'override', '3::')).toBe(true);
+      expect(await setLimit(redis(), fn, 'override', '3::')).toBe('done');
       expect(await ids(claim(redis(), fn, { lease: 1e6 }))).toEqual(['2', '3']);
       await setLimit(redis(), fn, 'override', '');
       expect(await ids(claim(redis(), fn, { lease: 1e6, outcomes: success('1:1') }))).toEqual([]);
     });
 
     it('are refused for a function without a limit', async () => {
-      expect(await setLimit(redis(), fn, 'override', '3::')).toBe(false);
+      expect(await setLimit(redis(), fn, 'override', '3::')).toBe('unknown');
     });
   });
 

@@ -139,7 +139,13 @@ export function enqueueLimited(
   );
 }
 
-export function setLimit(redis: Redis, fn: string, field: 'limit' | 'override', rules: string, shared = '') {
+export function setLimit(
+  redis: Redis,
+  fn: string,
+  field: 'limit' | 'override' | 'rest',
+  rules: string,
+  shared = '',
+) {
   const { control, limits, wake } = keysOf(fn);
   return limitScripts.setLimit.run(redis, [control, limits, wake], field, rules, shared);
 }

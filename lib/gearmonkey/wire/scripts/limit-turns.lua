@@ -1,6 +1,8 @@
 --- Adds what a claim needs of a limit: claims that give each key its turn, and moving what is due. Also uses `keys`, `now`, `call`, `pcall` and,
 --- except for times, `guarded`.
 local function add_turns(limits)
+-- include look-again
+
   --- How many turns one call gives.
   local MAX_VISITS = 1000
   --- How many places and holders a recovery looks at, though it has no reason to.
@@ -85,6 +87,12 @@ local function add_turns(limits)
       end
     end
     return lost
+  end
+
+  --- Goes on with a change of the limit whose caller may be gone.
+  local function go_on()
+    local looks = call('HGET', keys.control, 'looks')
+    if looks then look_again_at(looks, keys.control, keys.limits, keys.wake, limits.space) end
   end
 
   --- Whether keys are set aside until a job ends, though none runs or waits for a time. `runs`: whether there are leases.
@@ -225,7 +233,7 @@ local function add_turns(limits)
 
   if limits.shared then limits.first_end = first_end end
   limits.lost_claims, limits.review_holders, limits.review_times = lost_claims, review_holders, review_times
-  limits.review_parked, limits.is_stuck = review_parked, is_stuck
+  limits.review_parked, limits.is_stuck, limits.go_on = review_parked, is_stuck, go_on
   limits.move_due, limits.take_turns = move_due, take_turns
   limits.pass_on = pass_on
   limits.next_time, limits.time_left = next_time, time_left

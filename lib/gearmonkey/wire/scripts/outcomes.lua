@@ -172,6 +172,7 @@ local function open_outcomes()
     local is_known, member = guarded(limits.review_holders, keys.leases)
     if is_known and member then recover(member) end
     guarded(limits.review_times)
+    guarded(limits.go_on)
     local is_read, counted = guarded(limits.review_parked, keys.leases)
     for _, claim in ipairs(is_read and counted or {}) do recover(claim[1], claim[2]) end
   end

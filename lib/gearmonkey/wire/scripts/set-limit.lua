@@ -2,10 +2,11 @@
   Stores a function's limit, or numbers that replace its own until they are taken back.
 
   KEYS[1] control   KEYS[2] prefix of the limits   KEYS[3] wake marker
-  ARGV[1] limit or override   ARGV[2] rules, or numbers for an override, '' to take it back   ARGV[3] numbers of the shared limit, or ''
-  Returns 1, or 0 if the function has no limit that an override could replace.
+  ARGV[1] limit, override, or rest to go on with an earlier call   ARGV[2] rules, or numbers for an override, '' to take it
+  back   ARGV[3] numbers of the shared limit, or ''
+  Returns 1, 2 if `rest` has more to do, or 0 if the function has no limit that an override could replace.
 
-  Keys that are full are looked at again by the next claims.
+  Keys that are full are looked at again by the next claims: some by each call, and by each recovery if no more calls come.
 ]]
 local call = redis.call
 local control, field, value, numbers = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
@@ -30,27 +31,21 @@ local rules = field == 'limit' and value or before
 if not rules then return 0 end
 local space, mark, shared = space_of(rules)
 
---- Wakes workers of the functions that wait for a key of a shared limit. Returns whether there are any.
-local function wake_users(of, key)
-  local users = call('SMEMBERS', of .. 'users:' .. key)
-  for _, user in ipairs(users) do
-    local marker = string.match(user, '\n(.*)$')
-    if call('EXISTS', marker) == 0 then call('LPUSH', marker, '1') end
+--- The prefixes of limits whose keys are to be looked at again. Those of an earlier call that has not ended come first, from their beginning.
+local prefixes = {}
+local looks = call('HGET', control, 'looks') or ''
+
+local function look_at(prefix)
+  for _, known in ipairs(prefixes) do
+    if known == prefix then return end
   end
-  return #users > 0
+  if call('EXISTS', prefix .. 'parked') == 1 then prefixes[#prefixes + 1] = prefix end
 end
 
---- Has other functions of a shared limit look at a key again; if there are none that wait for it, nothing is left.
-local function leave(old, key)
-  call('SREM', old .. 'users:' .. key, own .. '\n' .. wake)
-  call('ZREM', old .. 'line:' .. key, own)
-  if wake_users(old, key) then
-    call('ZADD', old .. 'parked', '0', key)
-  else
-    call('ZREM', old .. 'parked', key)
-    call('ZREM', old .. 'holds', key)
-  end
-end
+-- include look-again
+
+if field == 'rest' then return looks ~= '' and look_again_at(looks, control, own, wake, space) and 2 or 1 end
+for prefix in string.gmatch(string.gsub(looks, '^%d+ ', ''), '[^\n]+') do look_at(prefix) end
 
 --- Counts running jobs where these rules do from now on, and has the keys that are full there looked at again.
 local function move()
@@ -62,38 +57,21 @@ local function move()
     call('SREM', old .. 'running:' .. places[i + 1], old_mark .. places[i])
     call('SADD', space .. 'running:' .. places[i + 1], mark .. places[i])
   end
-  for _, key in ipairs(call('ZRANGE', old .. 'parked', '0', '-1')) do
-    if was_shared then leave(old, key) end
-    call('ZADD', space .. 'parked', '0', key)
-    if shared then call('SADD', space .. 'users:' .. key, own .. '\n' .. wake) end
-  end
-  if not was_shared then call('DEL', own .. 'parked', own .. 'holds') end
+  if not was_shared then call('DEL', own .. 'holds') end
+  look_at(old)
 end
 
 if before then move() end
-local changed
+local moved, changed = before and space_of(before) ~= space, nil
 if field == 'override' then
   changed = store(shared and space .. 'rules' or control, 'override', value)
 else
   changed = store(control, 'limit', value)
   if shared then changed = store(space .. 'rules', 'limit', numbers) or changed end
 end
---- Keys that were full for this function alone are looked at again with the others.
-local function join_shared()
-  for _, key in ipairs(call('ZRANGE', own .. 'parked', '0', '-1')) do
-    call('ZADD', space .. 'parked', '0', key)
-    call('SADD', space .. 'users:' .. key, own .. '\n' .. wake)
-  end
-  call('DEL', own .. 'parked')
-end
-
-if changed and shared then join_shared() end
-if changed and call('EXISTS', space .. 'parked') == 1 then
-  -- Infinity times zero is zero here: every key is due.
-  call('ZUNIONSTORE', space .. 'parked', 1, space .. 'parked', 'WEIGHTS', 0)
-  if call('EXISTS', wake) == 0 then call('LPUSH', wake, '1') end
-  if shared then
-    for _, key in ipairs(call('ZRANGE', space .. 'parked', '0', '999')) do wake_users(space, key) end
-  end
-end
-return 1
+if changed and shared then look_at(own) end
+if changed then look_at(space) end
+if #prefixes == 0 then return 1 end
+-- The same rules again: what an earlier call began goes on.
+if not (changed or moved) then return look_again_at(looks, control, own, wake, space) and 2 or 1 end
+return look_again_at('0 ' .. table.concat(prefixes, '\n'), control, own, wake, space) and 2 or 1
