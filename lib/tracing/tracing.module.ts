@@ -17,7 +17,7 @@ const OPTIONS = Symbol('TracingModuleOptions');
 const NAMES = optionNames<Required<TracingModuleOptions>>({ relation: true });
 
 /** All imports of a process share one: two would make two spans of an event. */
-let tracing: { readonly traces: JobTraces; users: number } | undefined;
+let tracing: { readonly traces: JobTraces; readonly users: Set<Tracing> } | undefined;
 
 @Injectable()
 class Tracing implements OnApplicationShutdown {
@@ -26,14 +26,12 @@ class Tracing implements OnApplicationShutdown {
     const { relation = 'link' } = checkOptions('GearMonkeyTracingModule.forRoot', options, NAMES);
     if (relation !== 'link' && relation !== 'parent')
       throw new InvalidOptionError('relation', relation, "'link' or 'parent'");
-    tracing ??= { traces: new JobTraces(relation), users: 0 };
-    tracing.users += 1;
+    tracing ??= { traces: new JobTraces(relation), users: new Set() };
+    tracing.users.add(this);
   }
 
   onApplicationShutdown(): void {
-    if (!tracing) return;
-    tracing.users -= 1;
-    if (tracing.users > 0) return;
+    if (!tracing?.users.delete(this) || tracing.users.size > 0) return;
     tracing.traces.close();
     tracing = undefined;
   }
