@@ -12,6 +12,7 @@ import { concernedBy, isUnlimited } from './concerned.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
 import { inputOf } from './request-input.js';
+import { Snapshots } from './snapshots.js';
 import { actOnSystem } from './system-acts.js';
 import { dateOf } from './times.js';
 import { ACTIONS, DashboardAccess, type ViewedFunction } from './viewed-instance.js';
@@ -32,6 +33,7 @@ export class DashboardActions {
   constructor(
     @Inject(DashboardAccess) private readonly access: DashboardAccess,
     @Inject(BulkRuns) private readonly bulks: BulkRuns,
+    @Inject(Snapshots) private readonly snapshots: Snapshots,
   ) {}
 
   async act(user: DashboardUser, body: unknown): Promise<ActReply> {
@@ -47,6 +49,9 @@ export class DashboardActions {
     } catch (error) {
       if (!request.dry) audit(deedEvent(deed, 0, { error }));
       throw error;
+    } finally {
+      // Also what has failed may have changed something.
+      if (!request.dry) this.snapshots.drop(deed.i);
     }
   }
 
@@ -128,8 +133,10 @@ export class DashboardActions {
     if (request.dry) return { ok: true, ...count };
     const bulk = this.bulks.start({
       ...{ i, fn, client, action: request.action, user: user.name, of: count.count ?? 0, work },
-      ended: (done, error) =>
-        audit(deedEvent(act, done, error && { error: new ApiFailure(500, error.code, error.message) })),
+      ended: (done, error) => {
+        this.snapshots.drop(i);
+        audit(deedEvent(act, done, error && { error: new ApiFailure(500, error.code, error.message) }));
+      },
     });
     return { ok: true, bulk };
   }

@@ -28,7 +28,7 @@ import { FlowReads } from './flow-reads.js';
 import { FunctionReads } from './function-reads.js';
 import { idOf, JobReads, type Query as Asked } from './job-reads.js';
 import { LiveUpdates } from './live.js';
-import { PageAssets, type PageAsset } from './page-assets.js';
+import { PageAssets, sendAsset, type PageAsset } from './page-assets.js';
 import { pathOf, rawRequest, rawResponse } from './request-facts.js';
 import { userOf } from './request-user.js';
 import { SystemReads } from './system-reads.js';
@@ -189,11 +189,11 @@ abstract class DashboardRoutes {
   @Get(['', 'assets/:file'])
   page(@Req() request: object, @Res() response: object) {
     const path = pathOf(request);
-    if (path.endsWith('/'))
-      return reply(response, this.assets.index.bytes, { 'content-type': this.assets.index.type });
+    const send = (asset: PageAsset) => sendAsset(asset, rawRequest(request), taken(response));
+    if (path.endsWith('/')) return send(this.assets.index);
     const [last = ''] = path.split('/').slice(-1);
     const found = this.assets.get(`assets/${last}`) ?? this.assets.get(last);
-    if (found) return reply(response, found.bytes, headersOf(found));
+    if (found) return send(found);
     if (!this.isRoot(path)) throw ApiFailure.notFound('such file');
     const raw = taken(response);
     // Relative, so that it is right behind a proxy that strips a prefix.
@@ -228,13 +228,6 @@ export function controllerAt(path: string): { controller: Type; finish: Provider
     },
   };
   return { controller: DashboardController, finish };
-}
-
-function headersOf({ type, isHashed }: PageAsset): Record<string, string> {
-  return {
-    'content-type': type,
-    ...(isHashed && { 'cache-control': 'public, max-age=31536000, immutable' }),
-  };
 }
 
 function reply(response: object, bytes: Buffer, headers: Record<string, string>): void {

@@ -30,6 +30,8 @@ import { DashboardUrl } from './dashboard-url.js';
 import { LoopbackOnly } from './loopback-only.js';
 import { PageAssets } from './page-assets.js';
 import { Redaction } from './redaction.js';
+import { SharedReads } from './shared-reads.js';
+import { Snapshots } from './snapshots.js';
 import { SystemReads } from './system-reads.js';
 import { DashboardAccess } from './viewed-instance.js';
 
@@ -77,7 +79,7 @@ function dashboardAt(
       finish,
       ...[AccessGuard, ApiErrors, ApiFilter, DashboardAccess, Redaction],
       ...[JobReads, FlowReads, FunctionReads, SystemReads],
-      ...[BulkRuns, DashboardActions, LiveUpdates, PageAssets, Closing],
+      ...[BulkRuns, Snapshots, SharedReads, DashboardActions, LiveUpdates, PageAssets, Closing],
       ...[LocalAccess, DashboardUrl, LoopbackOnly],
     ],
   };

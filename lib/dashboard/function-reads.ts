@@ -1,10 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { messageOf } from '../job/errors.js';
-import { RefusedError } from '../job/server-errors.js';
 import type { JobStatistics, StatisticsOptions } from '../job/statistics.js';
 import type { Schedule } from '../gearmonkey/recurring/schedule.js';
-import type { PresentWorker } from '../gearmonkey/client/view-store.js';
 import type { Rights } from './api.js';
+import type { Counted } from './counted.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
 import { wholeJob } from './job-view.js';
@@ -12,6 +11,7 @@ import { JobReads, type Query } from './job-reads.js';
 import type { ReadOverview } from './live-reader.js';
 import { Redaction } from './redaction.js';
 import { scheduleWords } from './schedule-words.js';
+import { SharedReads } from './shared-reads.js';
 import { dateOf } from './times.js';
 import { sumOf } from './statistics-sum.js';
 import { unknownAmong } from './unknown-functions.js';
@@ -21,7 +21,6 @@ const SUM_AGE_MS = 60_000;
 const MOST_SUMS = 50;
 const MOST_SCHEDULES = 200;
 const NEXT = 5;
-const MOST_RUNNING = 100;
 /** More functions are not looked through for workers and sums. */
 const MOST_FUNCTIONS = 200;
 
@@ -39,13 +38,14 @@ export class FunctionReads {
     @Inject(DashboardAccess) private readonly access: DashboardAccess,
     @Inject(Redaction) private readonly redaction: Redaction,
     @Inject(JobReads) private readonly jobs: JobReads,
+    @Inject(SharedReads) private readonly reads: SharedReads,
   ) {}
 
   async overview(user: DashboardUser, query: Query) {
     const counted = this.access.counted(query['i']);
-    const { i } = counted;
-    const names = (await counted.functions()).filter((fn) => this.access.mayView(user, fn, i));
-    return (await counted.overviewOf(names)).map((overview) => this.shown(user, i, overview));
+    const names = await this.namesFor(user, counted);
+    const found = await this.reads.overviewOf(counted, names);
+    return found.map((overview) => this.shown(user, counted.i, overview));
   }
 
   shown(user: DashboardUser, i: string, overview: ReadOverview) {
@@ -53,8 +53,8 @@ export class FunctionReads {
     return { ...overview, act };
   }
 
-  async namesFor(user: DashboardUser, { i, client }: Viewed): Promise<string[]> {
-    return (await client.functions()).filter((fn) => this.access.mayView(user, fn, i));
+  private async namesFor(user: DashboardUser, counted: Counted): Promise<string[]> {
+    return (await this.reads.names(counted)).filter((fn) => this.access.mayView(user, fn, counted.i));
   }
 
   async rights(user: DashboardUser, query: Query): Promise<Rights> {
@@ -67,53 +67,52 @@ export class FunctionReads {
   async statistics(user: DashboardUser, query: Query) {
     const options = periodOf(query);
     if (query['fn'] === undefined) return this.sum(user, this.access.instance(query['i']), options);
-    const { client, fn } = this.access.viewed(user, query['i'], query['fn']);
-    return client.statistics(fn, options);
+    return this.reads.statistics(this.access.viewed(user, query['i'], query['fn']), options);
   }
 
   async failures(user: DashboardUser, query: Query) {
-    const { i, client, fn } = this.access.viewed(user, query['i'], query['fn']);
-    const { groups, ...counts } = await client.groupedFailures(fn);
+    const viewed = this.access.viewed(user, query['i'], query['fn']);
+    const { i, fn } = viewed;
+    const { groups, ...counts } = await this.reads.failures(viewed);
     const shown = groups.map((group) => ({ ...group, ...this.redaction.error(group, { instance: i, fn }) }));
     return { groups: shown, ...counts };
   }
 
   async limits(user: DashboardUser, query: Query) {
-    const { client, fn, i } = this.access.viewed(user, query['i'], query['fn']);
-    const limits = await client.limits(fn);
+    const viewed = this.access.viewed(user, query['i'], query['fn']);
+    const limits = await this.reads.limits(viewed);
     if (user.view === true) return limits;
-    const { functions, unread } = await client.sharing(fn);
+    const { functions, unread } = await this.reads.sharing(viewed);
     // One that can't be read may share it.
-    if ([...functions, ...unread].every((one) => this.access.mayView(user, one, i))) return limits;
+    if ([...functions, ...unread].every((one) => this.access.mayView(user, one, viewed.i))) return limits;
     // Keys that only jobs of other functions have are theirs to see.
-    const { jobs } = await client.list(fn, { state: 'running', size: MOST_RUNNING });
-    const running = new Set(jobs.map(({ key }) => key));
+    const running = new Set((await this.reads.running(viewed)).map(({ key }) => key));
     return limits.filter(({ key, waiting }) => waiting > 0 || running.has(key));
   }
 
   async schedules(user: DashboardUser, query: Query) {
     const viewed = this.access.instance(query['i']);
     const fn = query['fn'] === undefined ? undefined : this.access.viewed(user, query['i'], query['fn']).fn;
-    const all = await viewed.client.schedules.list(fn);
+    const all = await this.reads.schedules(viewed, fn);
     const shown = all.filter((schedule) => this.access.mayView(user, schedule.fn, viewed.i));
     return Promise.all(shown.slice(0, MOST_SCHEDULES).map((each) => this.schedule(user, viewed, each)));
   }
 
   async workers(user: DashboardUser, query: Query) {
+    const counted = this.access.counted(query['i']);
     const viewed = this.access.instance(query['i']);
-    const { client, i } = viewed;
     const names =
       query['fn'] === undefined
-        ? (await this.namesFor(user, viewed)).slice(0, MOST_FUNCTIONS)
-        : [this.access.viewed(user, i, query['fn']).fn];
-    const functions = (await client.overviewOf(names)).map(({ fn, workers, running }) => ({
+        ? (await this.namesFor(user, counted)).slice(0, MOST_FUNCTIONS)
+        : [this.access.viewed(user, viewed.i, query['fn']).fn];
+    const functions = (await this.reads.overviewOf(counted, names)).map(({ fn, workers, running }) => ({
       ...{ fn, workers, running },
     }));
-    const present = await Promise.all(names.map((fn) => presentOf(client, fn)));
-    const busy = functions.filter(({ running }) => running > 0);
+    const present = await Promise.all(names.map((fn) => this.reads.workers({ ...viewed, fn })));
+    const busy = functions.filter(({ running = 0 }) => running > 0);
     const lists = await Promise.all(
       busy.map(async ({ fn }) => {
-        const { jobs } = await client.list(fn, { state: 'running', size: MOST_RUNNING });
+        const jobs = await this.reads.running({ ...viewed, fn });
         return jobs.map((job) => this.jobs.shownListed({ ...viewed, fn }, job));
       }),
     );
@@ -122,7 +121,7 @@ export class FunctionReads {
 
   private async schedule(user: DashboardUser, { i, client }: Viewed, schedule: Schedule) {
     const { input: _input, app, problem, lastJob, ...rest } = schedule;
-    const next = await nextOf(client.schedules.next(schedule.id, NEXT), schedule);
+    const next = await nextOf(this.reads.next({ i, client }, schedule.id, NEXT), schedule);
     const act = (['schedule-run', 'schedule-pause', 'schedule-resume'] as const).some((action) =>
       this.access.mayAct(user, action, schedule.fn, i),
     );
@@ -135,8 +134,9 @@ export class FunctionReads {
   }
 
   /** A schedule's last job, if it is still kept. */
-  private async last({ client, fn }: ViewedFunction, id: string) {
-    const described = await client.described(fn, id);
+  private async last(viewed: ViewedFunction, id: string) {
+    const { fn } = viewed;
+    const described = await this.reads.described(viewed, id);
     if (!described) return [];
     const { state, times, recurring } = wholeJob(fn, id, described, Date.now());
     return [
@@ -151,13 +151,13 @@ export class FunctionReads {
 
   /** The sum over all functions is the same for all tabs, and read once a minute. */
   private async sum(user: DashboardUser, viewed: Viewed, options: StatisticsOptions) {
-    const names = (await this.namesFor(user, viewed)).slice(0, MOST_FUNCTIONS);
+    const names = (await this.namesFor(user, this.access.counted(viewed.i))).slice(0, MOST_FUNCTIONS);
     const minute = (time: Date | undefined) => Math.floor((time?.getTime() ?? 0) / SUM_AGE_MS);
     const { by, from, to } = options;
     const key = JSON.stringify([viewed.i, by, minute(from), minute(to), names]);
     const known = this.sums.get(key);
     if (known && Date.now() - known.at < SUM_AGE_MS) return known.value;
-    const all = names.map((fn) => viewed.client.statistics(fn, options));
+    const all = names.map((fn) => this.reads.statistics({ ...viewed, fn }, options));
     const value = Promise.all(all).then(sumOf);
     this.sums.delete(key);
     this.sums.set(key, { at: Date.now(), value });
@@ -175,16 +175,6 @@ async function nextOf(asked: Promise<Date[]>, { problem }: Schedule): Promise<Da
     if (problem === undefined && !/SCHEDULE/.test(String((error as { code?: unknown }).code)))
       throw new ApiFailure(500, 'SCHEDULE', messageOf(error));
     return [];
-  }
-}
-
-/** None if its key is of another type: those of the others are still shown. */
-async function presentOf(client: Viewed['client'], fn: string): Promise<PresentWorker[]> {
-  try {
-    return await client.workers(fn);
-  } catch (error) {
-    if (error instanceof RefusedError) return [];
-    throw error;
   }
 }
 

@@ -9,6 +9,7 @@ import type { DashboardUser } from './dashboard.options.js';
 import { wholeJob } from './job-view.js';
 import { Redaction, type RedactedText } from './redaction.js';
 import { shownText, withoutHalf } from './shown-text.js';
+import { SharedReads } from './shared-reads.js';
 import { DashboardAccess, type ViewedFunction } from './viewed-instance.js';
 
 /** The query of a request: everything is text, or a list if it stands twice. */
@@ -30,6 +31,7 @@ export class JobReads {
   constructor(
     @Inject(DashboardAccess) private readonly access: DashboardAccess,
     @Inject(Redaction) private readonly redaction: Redaction,
+    @Inject(SharedReads) private readonly reads: SharedReads,
   ) {}
 
   async list(user: DashboardUser, query: Query) {
@@ -54,7 +56,9 @@ export class JobReads {
   async job(user: DashboardUser, query: Query) {
     const viewed = this.access.viewed(user, query['i'], query['fn']);
     const id = idOf(query);
-    return this.shownJob(user, viewed, id, await this.described(viewed, id));
+    const described = await this.reads.described(viewed, id);
+    if (!described) throw new JobNotFoundError(viewed.fn, id);
+    return this.shownJob(user, viewed, id, described);
   }
 
   shownJob(user: DashboardUser, viewed: ViewedFunction, id: string, described: DescribedJob) {

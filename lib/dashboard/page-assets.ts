@@ -1,10 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { gunzipSync } from 'node:zlib';
 import { PAGE } from './page.embedded.js';
+import { takesGzip } from './request-facts.js';
 
 /** A file of the page. */
 export interface PageAsset {
   readonly type: string;
   readonly bytes: Buffer;
+  /** If that is shorter. */
+  readonly zipped?: Buffer;
   /** Whether its name changes with its contents. */
   readonly isHashed: boolean;
 }
@@ -37,5 +42,23 @@ export class PageAssets {
 function toAsset([name, text]: [string, string]): [string, PageAsset][] {
   const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
   if (type === undefined) return [];
-  return [[name, { type, bytes: Buffer.from(text, 'base64'), isHashed: /-[\w-]{8,}\.\w+$/.test(name) }]];
+  const zipped = Buffer.from(text, 'base64');
+  const bytes = gunzipSync(zipped);
+  const isHashed = /-[\w-]{8,}\.\w+$/.test(name);
+  return [[name, { type, bytes, isHashed, ...(zipped.length < bytes.length && { zipped }) }]];
+}
+
+/** Sends a file, compressed if the client takes that. */
+export function sendAsset(asset: PageAsset, request: IncomingMessage, response: ServerResponse): void {
+  const { type, bytes, zipped, isHashed } = asset;
+  const isZipped = zipped !== undefined && takesGzip(request);
+  const body = isZipped ? zipped : bytes;
+  response
+    .writeHead(200, {
+      ...{ 'content-type': type, 'content-length': body.length },
+      ...(isHashed && { 'cache-control': 'public, max-age=31536000, immutable' }),
+      ...(zipped && { vary: [response.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', ') }),
+      ...(isZipped && { 'content-encoding': 'gzip' }),
+    })
+    .end(body);
 }

@@ -31,6 +31,19 @@ export function isNavigation(request: IncomingMessage): boolean {
   return isRead(request) && (mode === undefined ? accept.includes('text/html') : mode === 'navigate');
 }
 
+/** Whether a client takes gzip, as RFC 9110 has it. */
+export function takesGzip({ headers }: IncomingMessage): boolean {
+  const named = (headers['accept-encoding'] ?? '').toString().toLowerCase().split(',');
+  const weights = new Map(named.map(weighed));
+  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
+}
+
+function weighed(part: string): [string, number] {
+  const [name = '', ...parameters] = part.split(';').map((text) => text.trim());
+  const weight = parameters.find((text) => text.startsWith('q='));
+  return [name, weight === undefined ? 1 : Number(weight.slice(2)) || 0];
+}
+
 /** The values of each cookie: a browser may send several of a name, for several paths. */
 export function cookiesOf({ headers }: IncomingMessage): Map<string, string[]> {
   const found = new Map<string, string[]>();

@@ -5,6 +5,7 @@ import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
 import type { Query } from './job-reads.js';
 import { Redaction } from './redaction.js';
+import { Snapshots } from './snapshots.js';
 import { askSystem } from './system-questions.js';
 import { DashboardAccess } from './viewed-instance.js';
 
@@ -16,6 +17,7 @@ export class SystemReads {
   constructor(
     @Inject(DashboardAccess) private readonly access: DashboardAccess,
     @Inject(Redaction) private readonly redaction: Redaction,
+    @Inject(Snapshots) private readonly snapshots: Snapshots,
   ) {}
 
   /** A page of a system's own table. @throws ApiFailure 400, 403, 404, 502, 503 */
@@ -23,7 +25,8 @@ export class SystemReads {
     const { name, tables } = this.access.tables(i);
     const known = viewOf(tables, view);
     const asked = textOf('page', page);
-    const table = await askSystem(() => tables.read(known, asked));
+    const read = () => askSystem(() => tables.read(known, asked));
+    const table = await this.snapshots.take(name, ['native', known, asked], read);
     return this.shown(user, name, table);
   }
 
@@ -31,7 +34,8 @@ export class SystemReads {
   async row(user: DashboardUser, { i, view, key }: Query): Promise<NativeRow> {
     const { name, tables } = this.access.tables(i);
     const [known, asked] = [viewOf(tables, view), textOf('key', key)];
-    const row = await askSystem(() => tables.open(known, asked));
+    const open = () => askSystem(() => tables.open(known, asked));
+    const row = await this.snapshots.take(name, ['row', known, asked], open);
     if (!row) throw ApiFailure.notFound('such row');
     const fn = this.access.functionFor(user, name, row.fn);
     const fields = row.fields.map(({ text, part, ...field }) => ({
