@@ -47,6 +47,13 @@ describe('gearmonkey', () => {
     ]);
   });
 
+  it('says why a job that it waits for does not begin', async () => {
+    const fn = rig.fn();
+    const late = await ask('run', fn, '1', '--wait', '--timeout', '1ms');
+    expect(late.code).toBe(1);
+    expect(late.stderr).toContain(`it waits, and no worker of "${fn}" is registered`);
+  });
+
   it('waits for a job, and exits with 0 for its output and with 2 for its error', async () => {
     const fn = rig.fn();
     await runWorker(rig.source(), fn, (input) => {

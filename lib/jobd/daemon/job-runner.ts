@@ -5,7 +5,7 @@ import { retryDelay } from '../../job/retry.js';
 import type { JobResult } from '../vocabulary/job-result.js';
 import { neverStarted, type LaunchedJob, type Launcher } from '../launcher/launcher.js';
 import type { JobdLog } from '../vocabulary/log.js';
-import type { AcceptedJob } from '../storage/accepted-job.js';
+import { mayRetry, type AcceptedJob } from '../storage/accepted-job.js';
 import type { OrphanPolicy } from '../storage/daemon-registry.js';
 import { isRefusedRow } from '../storage/errors.js';
 import type { JobTable } from '../storage/job-table.js';
@@ -185,9 +185,7 @@ export class JobRunner {
 
   /** Milliseconds to the next attempt; undefined if there is none. */
   private delayOf(job: AcceptedJob, target: CheckedTarget, result: JobResult): number | undefined {
-    const { columns } = this.table;
-    const canRetry = columns.has('attempts') && columns.has('time_scheduled') && job.origin === 'waiting';
-    if (result.result === 'ok' || !canRetry) return undefined;
+    if (result.result === 'ok' || !mayRetry(job, this.table.columns)) return undefined;
     const retry = { ...target.retry, ...defined({ attempts: job.maxAttempts || undefined }) };
     return retryDelay(retry, job.attempts + 1, result);
   }

@@ -1,9 +1,9 @@
 import { defined } from '../../job/defined.js';
 import type { Claim, Outcome } from '../../job/job-source.js';
-import type { AcceptedJob } from '../storage/accepted-job.js';
+import { mayRetry, type AcceptedJob } from '../storage/accepted-job.js';
 import type { JobTable } from '../storage/job-table.js';
 import type { RowWriter } from '../storage/row-writer.js';
-import { mayRetry, rowOutcome, type RowOutcome } from './outcome-columns.js';
+import { rowOutcome, type RowOutcome } from './outcome-columns.js';
 import { inputOf, type TableRow } from './row-input.js';
 
 /** The result of settling. */

@@ -3,7 +3,7 @@ import type { Payload } from '../../job/codec.js';
 import type { JobErrorInfo } from '../../job/errors.js';
 import type { Outcome } from '../../job/job-source.js';
 import type { JobResult } from '../vocabulary/job-result.js';
-import type { AcceptedJob } from '../storage/accepted-job.js';
+import { mayRetry, type AcceptedJob } from '../storage/accepted-job.js';
 import type { JobsTable } from '../storage/schema.js';
 import type { OptionalColumn } from '../storage/table-setup.js';
 
@@ -44,11 +44,6 @@ export function rowOutcome(
         }),
       };
   }
-}
-
-/** Whether a row can be run again. A client waits for a manual row's result: it is run once. */
-export function mayRetry({ origin }: AcceptedJob, columns: ReadonlySet<OptionalColumn>): boolean {
-  return origin !== 'manual' && columns.has('attempts') && columns.has('time_scheduled');
 }
 
 function retried(

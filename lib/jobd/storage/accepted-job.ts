@@ -1,4 +1,5 @@
 import type { JobsTable } from './schema.js';
+import type { OptionalColumn } from './table-setup.js';
 
 /** A row that this daemon has accepted. */
 export interface AcceptedJob {
@@ -16,6 +17,11 @@ export interface AcceptedJob {
   readonly timeout?: number;
   /** The row says `running` already: it was accepted and begun in one step. */
   readonly hasBegun: boolean;
+}
+
+/** Whether a row can be run again. A client waits for a manual row's result: it is run once. */
+export function mayRetry({ origin }: AcceptedJob, columns: ReadonlySet<OptionalColumn>): boolean {
+  return origin !== 'manual' && columns.has('attempts') && columns.has('time_scheduled');
 }
 
 /** The last write of a row by this daemon. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { mayRetry } from '../../../lib/jobd/source/outcome-columns.js';
+import { mayRetry } from '../../../lib/jobd/storage/accepted-job.js';
 import type { AcceptedJob } from '../../../lib/jobd/storage/accepted-job.js';
 import type { OptionalColumn } from '../../../lib/jobd/storage/table-setup.js';
 

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import { lastValueFrom, tap } from 'rxjs';
 import type { Priority, RunOptions } from '../../../gearmonkey/client/run-options.js';
-import { withDeadline } from '../../../job/deadline.js';
 import { defined } from '../../../job/defined.js';
 import { toMilliseconds } from '../../../job/duration.js';
 import { WaitTimeoutError } from '../../../job/errors.js';
@@ -102,7 +101,11 @@ async function untilFinal(
   const ended = lastValueFrom(client.watch(fn, id).pipe(tap((job) => bar?.update(job))));
   try {
     if (timeout === undefined) return await ended;
-    return await withDeadline(ended, timeout, () => new WaitTimeoutError(fn, id, timeout));
+    // Its error says why, if no worker serves the function.
+    const inTime = client.result(fn, id, { timeout }).catch((error: unknown) => {
+      if (error instanceof WaitTimeoutError) throw error;
+    });
+    return await Promise.race([ended, inTime.then(() => ended)]);
   } finally {
     bar?.stop();
   }
