@@ -49,7 +49,7 @@ describe('gearmonkey', () => {
 
   it('says why a job that it waits for does not begin', async () => {
     const fn = rig.fn();
-    const late = await ask('run', fn, '1', '--wait', '--timeout', '1ms');
+    const late = await ask('run', fn, '1', '--wait', '--timeout', '1s');
     expect(late.code).toBe(1);
     expect(late.stderr).toContain(`it waits, and no worker of "${fn}" is registered`);
   });
