@@ -49,16 +49,17 @@ export class SystemReads {
     const { columns, rows, total, next, functions, errors, key, opens = false, verbs = [] } = table;
     const isPartial = user.view !== true;
     if (isPartial && functions === undefined) throw ApiFailure.notAllowed('see this table');
-    const [of, error] = [functions, errors].map((name) => (name === undefined ? -1 : columns.indexOf(name)));
-    const fnOf = (row: SourceTable['rows'][number]) => String(row[of ?? -1] ?? '');
+    const fnOf = (row: SourceTable['rows'][number]) => String(row[columns.indexOf(functions ?? '')] ?? '');
+    // These two are what requests name a row by.
+    const names = new Set([functions, key]);
     const all = rows.map((row, index) => ({ row, applies: verbs[index] ?? [] }));
     const seen = isPartial ? all.filter(({ row }) => this.access.mayView(user, fnOf(row), i)) : all;
     const shown = seen.map(({ row }) =>
-      row.map((cell, index) =>
-        index === error && typeof cell === 'string'
-          ? this.redaction.text(cell, 'error', { instance: i, fn: fnOf(row) })
-          : cell,
-      ),
+      row.map((cell, index) => {
+        const name = columns[index];
+        if (typeof cell !== 'string' || names.has(name)) return cell;
+        return this.redaction.text(cell, name === errors ? 'error' : 'field', { instance: i, fn: fnOf(row) });
+      }),
     );
     return {
       ...{ columns, rows: shown, opens },

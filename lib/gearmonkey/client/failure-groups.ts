@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { digestOf } from '../../job/digest.js';
 import { defined } from '../../job/defined.js';
 import type { JobErrorInfo } from '../../job/errors.js';
 import type { FailureGroup } from '../../job/failed-jobs.js';
@@ -34,7 +34,7 @@ function innermost(error: JobErrorInfo | undefined): JobErrorInfo | undefined {
 export function groupOf(thrown: JobErrorInfo | undefined): string {
   const error = innermost(thrown);
   const parts = [error?.name ?? '', error?.code ?? '', commonMessage(error?.message ?? '')];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12);
+  return digestOf(JSON.stringify(parts));
 }
 
 /** Groups jobs, given newest first; the largest group comes first. */

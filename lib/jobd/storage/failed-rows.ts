@@ -1,9 +1,10 @@
+import { digestOf } from '../../job/digest.js';
 import type { Database } from './database.js';
 import type { TableNames } from './schema.js';
 
 /** Failed rows that ended alike. */
 export interface FailedRows {
-  /** The JSON of its target, code and signal. */
+  /** The JSON of its target, its code, and a digest of its signal, which programs write. */
   readonly key: string;
   readonly target: string;
   readonly code: number | null;
@@ -38,7 +39,7 @@ export async function readFailures(database: Database, names: TableNames): Promi
   );
   return found
     .map(({ target, return_code: code, sig, rows, last }) => ({
-      key: JSON.stringify([target, code, sig]),
+      key: JSON.stringify([target, code, sig === null ? null : digestOf(sig)]),
       ...{ target, code, sig, rows: Number(rows), last: Number(last) },
     }))
     .sort((one, other) => other.rows - one.rows);

@@ -1,11 +1,12 @@
 import { chunksOf } from '../../flow/chunks.js';
+import { digestOf } from '../../job/digest.js';
 import type { JobRecord } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
 import type { AskQless } from './ask-qless.js';
 
 /** Failed jobs of a group in a queue. */
 export interface FailedGroup {
-  /** The JSON of its group and queue. */
+  /** The JSON of a digest of its group, which workers write, and of its queue. */
   readonly key: string;
   readonly group: string;
   readonly queue: string;
@@ -24,26 +25,35 @@ const JOBS_A_CALL = 100;
 
 /** Failed jobs by group and queue: the newest 1,000 of 50 groups. */
 export async function readFailures(ask: AskQless): Promise<FailedGroup[]> {
-  const groups = Object.keys(await ask(scripts.failures)).slice(0, MOST_GROUPS);
   const found: FailedGroup[] = [];
-  for (const group of groups) found.push(...byQueue(group, await failedOf(ask, group)));
+  for (const group of await groupsOf(ask)) found.push(...byQueue(group, await failedOf(ask, group)));
   return found.sort((one, other) => other.jobs - one.jobs);
 }
 
 /** The newest failed jobs of a group in a queue. @param key as in `FailedGroup` */
 export async function failedJobs(ask: AskQless, key: string): Promise<JobRecord[]> {
-  const [group, queue] = groupOf(key);
+  const queue = queueOf(key);
+  const group = (await groupsOf(ask)).find((one) => keyOf(one, queue) === key);
+  if (group === undefined) return [];
   return (await failedOf(ask, group)).filter((job) => job.queue === queue && job.failure?.group === group);
 }
 
-/** The group and the queue that a key stands for; of another text none. */
-export function groupOf(key: string): readonly [group: string, queue: string] {
+/** The queue that a key stands for; of another text none. */
+export function queueOf(key: string): string {
   try {
-    const [group, queue]: unknown[] = JSON.parse(key) as unknown[];
-    return [String(group), String(queue)];
+    const [, queue]: unknown[] = JSON.parse(key) as unknown[];
+    return String(queue);
   } catch {
-    return ['', ''];
+    return '';
   }
+}
+
+function keyOf(group: string, queue: string): string {
+  return JSON.stringify([digestOf(group), queue]);
+}
+
+async function groupsOf(ask: AskQless): Promise<string[]> {
+  return Object.keys(await ask(scripts.failures)).slice(0, MOST_GROUPS);
 }
 
 async function failedOf(ask: AskQless, group: string): Promise<JobRecord[]> {
@@ -58,7 +68,7 @@ function byQueue(group: string, jobs: readonly JobRecord[]): FailedGroup[] {
     const failures = jobs.flatMap((job) => (job.queue === queue && job.failure ? [job.failure] : []));
     const last = failures.toSorted((one, other) => other.when - one.when)[0];
     return {
-      ...{ key: JSON.stringify([group, queue]), group, queue, jobs: failures.length },
+      ...{ key: keyOf(group, queue), group, queue, jobs: failures.length },
       message: last?.message ?? '',
       last: new Date((last?.when ?? 0) * 1000),
     };

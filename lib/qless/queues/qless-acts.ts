@@ -4,7 +4,7 @@ import type { JobRecord } from '../wire/replies.js';
 import { putArguments } from '../wire/requests.js';
 import * as scripts from '../wire/scripts.js';
 import type { AskQless } from './ask-qless.js';
-import { failedJobs, groupOf } from './failed-groups.js';
+import { failedJobs, queueOf } from './failed-groups.js';
 
 const PARTS = { data: 'input', failure: 'error' } as const;
 const SHOWN_FAILED = 20;
@@ -29,7 +29,7 @@ export async function open(ask: AskQless, view: string, key: string): Promise<So
     const jobs = (await failedJobs(ask, key)).slice(0, SHOWN_FAILED);
     const shown = jobs.map((job) => [job.jid, recordOf(job)] as const);
     const parts = Object.fromEntries(jobs.map(({ jid }) => [jid, 'error'] as const));
-    return { fn: groupOf(key)[1], fields: fieldsOf(Object.fromEntries(shown), parts) };
+    return { fn: queueOf(key), fields: fieldsOf(Object.fromEntries(shown), parts) };
   }
   if (view === 'queues') {
     const { wait, run, ...counts } = await ask(scripts.stats, key, Date.now() / MS_PER_SECOND);
