@@ -4,12 +4,12 @@ import { checkWhole } from '../job/check-whole.js';
 import { defined } from '../job/defined.js';
 import { toMilliseconds, type Duration } from '../job/duration.js';
 import { InvalidOptionError, messageOf } from '../job/errors.js';
-import type { Health } from '../job/health.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 import type { QueueOverview } from '../job/job-views.js';
 import type { GearMonkeyInstance } from '../nest/gearmonkey.instance.js';
 import { InstanceRegistry } from '../nest/instance.registry.js';
 import { overviewsOf, waitingOf } from '../nest/queue-overviews.js';
+import { healthOf, pingSource } from '../nest/source-health.js';
 
 /** What makes jobs degraded. */
 export interface HealthLimits {
@@ -44,15 +44,20 @@ const LIMITS = optionNames<Required<HealthLimits>>({
   outage: true,
 });
 const OVERVIEW_TIMEOUT_MS = 1000;
+const REACH_TIMEOUT_MS = 1000;
 const ANY_SPAN = { least: 0 };
 
 /**
- * Health of jobs for @nestjs/terminus. It asks servers only on connections that are open: one that was not needed yet is
- * not down.
+ * Health of jobs for @nestjs/terminus. A connection that was not needed yet, as in an app that has only started and will
+ * enqueue, is opened to know whether the server answers.
  */
 @Injectable()
 export class GearMonkeyHealthIndicator {
   private readonly sessions = new HealthIndicatorService();
+  /** Instances that a check has found connected. */
+  private readonly reached = new WeakSet<GearMonkeyInstance>();
+  /** Others, whose servers did not answer when a check opened their connections. */
+  private readonly unreached = new WeakSet<GearMonkeyInstance>();
   /** When a check first found an instance without its connection. */
   private readonly lostSince = new WeakMap<GearMonkeyInstance, number>();
 
@@ -79,7 +84,7 @@ export class GearMonkeyHealthIndicator {
     const troubles = found.flat();
     const session = this.sessions.check(key);
     const data = {
-      instances: instances.map((one) => ({ name: one.name, ...healthOf(one) })),
+      instances: instances.map(({ name, source }) => ({ name, ...healthOf(source) })),
       ...(troubles.length > 0 && { problems: troubles.map(({ text }) => text) }),
     };
     if (troubles.some(({ isDown }) => isDown)) return session.down(data);
@@ -88,10 +93,18 @@ export class GearMonkeyHealthIndicator {
   }
 
   private async troubleOf(instance: GearMonkeyInstance, limits: CheckedLimits): Promise<Trouble[]> {
-    const { connected, problem } = healthOf(instance);
-    if (!connected && problem !== undefined) return [this.lost(instance, problem, limits)];
+    const known = healthOf(instance.source);
+    const isNew = !known.connected && known.problem === undefined && !this.reached.has(instance);
+    const { connected, problem } = known.connected
+      ? known
+      : await pingSource(instance.source, REACH_TIMEOUT_MS);
+    if (!connected && problem !== undefined) {
+      if (isNew) this.unreached.add(instance);
+      return [this.lost(instance, problem, limits)];
+    }
+    this.reached.add(instance);
+    this.unreached.delete(instance);
     this.lostSince.delete(instance);
-    // Nothing is known of a connection that was never open, and opening it is not a probe's part.
     return connected ? queueTroubles(instance, limits) : [];
   }
 
@@ -99,7 +112,8 @@ export class GearMonkeyHealthIndicator {
     const now = performance.now();
     const since = this.lostSince.get(instance) ?? now;
     this.lostSince.set(instance, since);
-    return { isDown: now - since >= outage, text: `${instance.name} is not connected: ${problem}` };
+    const isDown = this.unreached.has(instance) || now - since >= outage;
+    return { isDown, text: `${instance.name} is not connected: ${problem}` };
   }
 }
 
@@ -131,10 +145,6 @@ function upButDegraded<const Key extends string>(
   data: Record<string, unknown>,
 ): HealthIndicatorResult<Key> {
   return sessions.check(key).up({ degraded: true, ...data });
-}
-
-function healthOf({ source }: GearMonkeyInstance): Health {
-  return source.health?.() ?? { connected: true };
 }
 
 /** @throws ConfigurationError, InvalidOptionError */

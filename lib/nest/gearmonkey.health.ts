@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Duration } from '../job/duration.js';
-import { ping, type Health } from '../job/health.js';
-import type { JobSource } from '../job/job-source.js';
+import type { Health } from '../job/health.js';
 import { InstanceRegistry } from './instance.registry.js';
 import { showAs } from '../job/show-as.js';
+import { healthOf, pingSource } from './source-health.js';
 
 /** Health of one module instance. */
 export interface InstanceHealth extends Health {
@@ -34,12 +34,8 @@ export class GearMonkeyHealth {
   async ping(timeout: Duration = '1s'): Promise<InstanceHealth[]> {
     const instances = this.registry.all().map(async ({ name, source }) => ({
       name,
-      ...(await ping({ health: () => healthOf(source), reach: async (ms) => source.reach?.(ms) }, timeout)),
+      ...(await pingSource(source, timeout)),
     }));
     return Promise.all(instances);
   }
-}
-
-function healthOf(source: JobSource): Health {
-  return source.health?.() ?? { connected: true };
 }

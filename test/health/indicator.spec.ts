@@ -7,6 +7,7 @@ import {
   GearMonkeyHealthModule,
   type HealthLimits,
 } from 'nestjs-gearmonkey/health';
+import { Redis } from 'ioredis';
 import { RedisServer } from '../support/redis-server.js';
 import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
@@ -39,9 +40,50 @@ describe('GearMonkeyHealthIndicator', () => {
     });
   });
 
-  it('is not down because of a connection that was never open', async () => {
+  it('opens a connection that was not needed yet, and asks', async () => {
     const app = await start(redis.url);
-    expect(await check(app, { backlog: 0, latency: 0, outage: 0 })).toMatchObject({ jobs: { status: 'up' } });
+    expect(await check(app)).toEqual({
+      jobs: { status: 'up', instances: [expect.objectContaining({ name: 'default', connected: true })] },
+    });
+  });
+
+  it('is down while no server has answered yet, up when one does, and then degraded first', async () => {
+    const server = await RedisServer.start();
+    try {
+      await server.kill();
+      const app = await start(server.url);
+      const down = {
+        jobs: {
+          status: 'down',
+          instances: [expect.objectContaining({ name: 'default', connected: false })],
+          problems: [expect.stringMatching(/^default is not connected: .*ECONNREFUSED/)],
+        },
+      };
+      for (let looks = 0; looks < 3; looks++) expect(await check(app, { outage: '1h' })).toMatchObject(down);
+      await server.restart();
+      await eventually(async () => expect(await check(app)).toMatchObject({ jobs: { status: 'up' } }));
+      await server.kill();
+      await eventually(async () =>
+        expect(await check(app, { outage: '1h' })).toMatchObject({ jobs: { status: 'degraded' } }),
+      );
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('opens no connection before it is asked', async () => {
+    const server = await RedisServer.start();
+    const viewer = new Redis(server.url);
+    try {
+      const clients = async () => /connected_clients:(\d+)/.exec(await viewer.info('clients'))?.[1];
+      const app = await start(server.url);
+      expect(await clients()).toBe('1');
+      await check(app);
+      expect(Number(await clients())).toBeGreaterThan(1);
+    } finally {
+      viewer.disconnect();
+      await server.stop();
+    }
   });
 
   it.each([
