@@ -42,6 +42,8 @@ describe('A flow that is still being created', () => {
     await expect(store.expire(fn, { id })).resolves.toBe(-1);
     await expect(client.list(fn, { state: 'scheduled' })).resolves.toMatchObject({ jobs: [] });
     await expect(client.find(fn, { id })).resolves.toMatchObject({ jobs: [] });
+    await expect(client.described(fn, id)).resolves.toBeUndefined();
+    await expect(client.payload(fn, id, 'input', 10)).resolves.toBeUndefined();
     const [name = '', root = ''] = (await server.redis.hget(`job:${fn}:${id}`, 'flow'))?.split(':') ?? [];
     await expect(store.flows.cancel(root, name)).resolves.toBe(0);
     await store.flows.settle(fn, [fn], { review: true, orphans: [id] });
