@@ -53,8 +53,10 @@ export class ConnectionError extends GearMonkeyError {
   }
 }
 
-/** A server that refuses a login is up. */
+/** A server that refuses a login, or has no room, is up. */
 function remedyOf(reason: string): string {
+  if (/\bmaxclients\b|max number of clients/.test(reason))
+    return 'Raise its `maxclients`, or have fewer programs connected: docs/operate/connections.md says how many connections each has.';
   return /\b(?:WRONGPASS|NOAUTH|invalid password)\b/.test(reason)
     ? 'Check the user and the password of `connection`.'
     : 'Check that the server is up and `connection` is right.';

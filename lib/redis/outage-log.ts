@@ -4,6 +4,7 @@ import { reasonOf } from '../job/error-info.js';
 export interface ConnectionLog {
   warn(message: string): void;
   log?(message: string): void;
+  debug?(message: string): void;
 }
 
 /** Shortest time between two logged outages: a connection that breaks every second must not fill the log. */
@@ -12,6 +13,7 @@ const QUIET_MS = 10_000;
 /** Logs when Redis becomes unreachable, and why, and when it is back: one line each. */
 export class OutageLog {
   private since: number | undefined;
+  private idleSince: number | undefined;
   private told = false;
   private quietUntil = -Infinity;
   private untold = 0;
@@ -21,9 +23,15 @@ export class OutageLog {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
+  /** An idle line has been closed. It is no outage if the first attempt brings it back. */
+  idle(): void {
+    this.idleSince ??= this.now();
+  }
+
   lost(address: string, reason: unknown): void {
     if (this.since !== undefined) return;
-    this.since = this.now();
+    this.since = this.idleSince ?? this.now();
+    this.idleSince = undefined;
     this.told = this.since >= this.quietUntil;
     if (!this.told) {
       this.untold += 1;
@@ -37,6 +45,9 @@ export class OutageLog {
   }
 
   back(address: string): void {
+    if (this.idleSince !== undefined)
+      this.log.debug?.(`An idle connection to Redis at ${address} was closed, and is open again.`);
+    this.idleSince = undefined;
     if (this.since === undefined) return;
     const seconds = ((this.now() - this.since) / 1000).toFixed(1);
     if (this.told)

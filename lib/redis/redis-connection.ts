@@ -1,5 +1,4 @@
 import { Cluster, type Redis } from 'ioredis';
-import { toCause } from '../job/cause.js';
 import { withDeadline } from '../job/deadline.js';
 import { ConnectionError } from '../job/server-errors.js';
 import { showAs } from '../job/show-as.js';
@@ -7,9 +6,9 @@ import { withoutContext } from '../job/without-context.js';
 import { checkSpec } from './check-spec.js';
 import { masterOf, refreshSlots } from './cluster-slots.js';
 import { connect, type ConnectionSpec } from './connect.js';
+import { LineWatch } from './line-watch.js';
 import { OutageLog, type ConnectionLog } from './outage-log.js';
 import { retryWhileUnreachable } from './retry.js';
-import { endWhenSilent } from './silence.js';
 import { addressOf, specAddress, isHopeless, isWrongDatabase } from './trouble.js';
 
 /** A connection of this package, opened when it is first needed and kept until `close`. Logs never show its options. */
@@ -23,8 +22,7 @@ export class RedisConnection {
   readonly #log: OutageLog | undefined;
   #client: Redis | Cluster | undefined;
   #closed = false;
-  /** Why there is no connection. */
-  #trouble: unknown;
+  readonly #line = new LineWatch();
   readonly #waiting = new Set<() => void>();
   readonly #demoted = new Set<() => void>();
   /** When each connection came up; on a cluster there is one per node. */
@@ -67,7 +65,7 @@ export class RedisConnection {
 
   /** Why it is down, if known. */
   get trouble(): unknown {
-    return this.isDown ? this.#trouble : undefined;
+    return this.isDown ? this.#line.reason : undefined;
   }
 
   /** Milliseconds since the connection came up; on a cluster, that to the master of `key`. */
@@ -179,23 +177,23 @@ export class RedisConnection {
     client.setMaxListeners(0);
     this.#attend(client);
     client.on('+node', (node: Redis) => this.#attend(node));
-    client.on('error', (error: Error) => this.#failed(error));
+    client.on('error', (error: Error) => this.#line.failed(error));
     client.on('close', () => this.#lost(client));
     client.on('ready', () => this.#back(client));
-    client.connect().catch((error: Error) => this.#failed(error));
+    client.connect().catch((error: Error) => this.#line.failed(error));
     return client;
   }
 
   #attend(client: Redis | Cluster): void {
     client.on('ready', () => this.#since.set(client, performance.now()));
     if (client instanceof Cluster) return;
-    endWhenSilent(client);
+    this.#line.attend(client);
     // ioredis listens for one error per socket: a second one would be uncaught and end the process.
     client.on('connect', () => client.stream.on('error', () => undefined));
     const { reconnectOnError } = client.options;
     client.options.reconnectOnError = (error) => {
       const moves = reconnectOnError?.(error) ?? false;
-      if (moves) this.#trouble = toCause(error);
+      if (moves) this.#line.failed(error);
       if (moves) for (const tell of this.#demoted) tell();
       return moves;
     };
@@ -205,21 +203,16 @@ export class RedisConnection {
     });
   }
 
-  /** Records an error: a socket that is destroyed with one does not emit it. */
-  #failed(error: Error): void {
-    if (this.#trouble !== undefined && /^(Connection is closed|Stream isn't writeable)/.test(error.message))
-      return;
-    this.#trouble = toCause(error);
-  }
-
   #lost(client: Redis | Cluster): void {
-    this.#trouble ??= new Error('the server closed the connection');
-    if (!this.#closed) this.#log?.lost(addressOf(client), this.#trouble);
+    const wasIdle = this.#line.lost(client);
+    if (this.#closed) return;
+    if (wasIdle) this.#log?.idle();
+    else this.#log?.lost(addressOf(client), this.#line.reason);
   }
 
   #back(client: Redis | Cluster): void {
     if (!this.isReady) return;
-    this.#trouble = undefined;
+    this.#line.back();
     this.#log?.back(addressOf(client));
   }
 
@@ -234,16 +227,16 @@ export class RedisConnection {
       const fail = (reason: unknown) =>
         done(() => reject(new ConnectionError(`Redis at ${addressOf(client)} is not reachable`, reason)));
       const onReady = () => done(resolve);
-      const onEnd = () => fail(this.#trouble ?? 'the connection was closed');
+      const onEnd = () => fail(this.#line.reason ?? 'the connection was closed');
       const onError = (error: unknown) => {
         if (!patient && isHopeless(error)) fail(error);
       };
-      const late = () => fail(this.#trouble ?? `no connection within ${timeout} ms`);
+      const late = () => fail(this.#line.reason ?? `no connection within ${timeout} ms`);
       const timer = timeout === Infinity ? undefined : setTimeout(late, timeout);
       client.on('ready', onReady).on('end', onEnd).on('error', onError);
       this.#waiting.add(onEnd);
       if (client.status === 'end') onEnd();
-      else onError(this.#trouble);
+      else onError(this.#line.reason);
     });
   }
 }

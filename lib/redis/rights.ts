@@ -17,18 +17,41 @@ const defineScript = scriptsIn(LUA);
 
 const refused = defineScript<[calls: (string | number)[]], number[]>('rights', (reply) => reply as number[]);
 
-/** The calls that the connection's user may not make. None of them is made. Servers before Redis 7 can't tell: none. */
+/**
+ * The calls that the connection's user may not make. None of them is made. Servers before Redis 7 can't tell: none.
+ *
+ * @throws ConfigurationError if the server has not all of these commands
+ */
 async function refusedCalls(redis: Redis | Cluster, calls: readonly Call[]): Promise<Call[]> {
   const words = calls.flatMap((call) => [call.length, ...call]);
-  const numbers = await refused.run(redis, [], words);
+  const numbers = await refused.run(redis, [], words).catch(withoutScripts);
+  const unknown = numbers.flatMap((number) => (number < 0 ? calls.slice(-number - 1, -number) : []));
+  if (unknown.length > 0) throw lacking(unknown.map(([command]) => command));
   return numbers.flatMap((number) => calls.slice(number - 1, number));
+}
+
+/** The reply to a command that was renamed or switched off, or that a server does not have. */
+const UNKNOWN_COMMAND = /^ERR unknown command [`']?(\w+)/i;
+
+/** Scripts are no command of such a server. */
+function withoutScripts(error: unknown): never {
+  const command = UNKNOWN_COMMAND.exec(messageOf(error))?.[1];
+  throw command === undefined ? error : lacking([command.toUpperCase()]);
+}
+
+function lacking(commands: readonly string[]): ConfigurationError {
+  const names = [...new Set(commands)].join(', ');
+  return new ConfigurationError(
+    `The server has no command ${names}, which is needed. Where it was renamed or switched off (rename-command), give it back; ` +
+      'docs/operate/servers.md names the servers that have all commands.',
+  );
 }
 
 /**
  * Checks rights at startup, before any job is claimed.
  *
  * @param who what needs these rights, for the message
- * @throws ConfigurationError that names the missing rights
+ * @throws ConfigurationError that names the missing rights, or the commands that the server doesn't have
  */
 export async function requireRights(
   redis: Redis | Cluster,

@@ -8,6 +8,8 @@ const SLOWEST_BYTES_PER_MS = 128;
 const WAIT_GRACE_MS = 500;
 
 const LOOK_MS = 250;
+/** After so many looks without a reply or a command that waits for one, a line is idle. */
+const IDLE_LOOKS = 2;
 /** Of real time, also when a test of the app has faked timers since. */
 const { setInterval, clearInterval } = globalThis;
 
@@ -24,23 +26,29 @@ interface Internals {
 /**
  * Ends each socket whose next reply is overdue. Time is counted in looks, between which the process can read: while it
  * is busy or has no processor, it does not take its own silence for the server's. ioredis' own timer would.
+ *
+ * @returns whether the line is idle, or was when it broke: servers and proxies close such ones
  */
-export function endWhenSilent(client: Redis): void {
+export function endWhenSilent(client: Redis): () => boolean {
   const internals = client as unknown as Internals;
+  let idle = 0;
   client.options.socketTimeout = undefined;
   client.on('connect', () => {
     const { stream } = client;
     let looks = 0;
+    idle = 0;
     const look = () => {
       const next = internals.commandQueue.peekFront()?.command;
+      idle = next ? 0 : idle + 1;
       if (!next) looks = 0;
       else if (looks++ * LOOK_MS >= patience(next))
         stream.destroy(new Error(`no reply for ${patience(next)} ms`));
     };
     const timer = setInterval(look, LOOK_MS).unref();
-    stream.on('data', () => (looks = 0));
+    stream.on('data', () => (looks = idle = 0));
     stream.once('close', () => clearInterval(timer));
   });
+  return () => idle >= IDLE_LOOKS;
 }
 
 /**

@@ -22,6 +22,16 @@ export function isWrongDatabase(error: unknown): boolean {
   return command?.name === 'select';
 }
 
+/** Whether the server closed the line, and not a time limit or a certificate. */
+export function isCut({ message }: Error): boolean {
+  return /EPIPE|ECONNRESET|^Connection is closed|^Stream isn't writeable/.test(message);
+}
+
+/** Whether a server's first words on a new line are that it has no room for it. */
+export function hasNoRoom(data: Uint8Array): boolean {
+  return Buffer.from(data.subarray(0, 40)).toString('latin1').startsWith('-ERR max number of clients');
+}
+
 /** A client's address, without credentials. */
 export function addressOf(client: Redis | Cluster): string {
   if (client instanceof Cluster) return `the cluster of ${startupNodes(client).map(nodeAddress).join(', ')}`;
