@@ -34,6 +34,8 @@ export interface ExecutionLimits {
   readonly maxStepBytes?: number | undefined;
   /** @default runs the handler as it is */
   readonly runWith?: RunWith | undefined;
+  /** Called if the outputs of a job's parents are many bytes. */
+  readonly onLargeParents?: (claim: Claim, bytes: number, count: number) => void;
 }
 
 /** One run of a claimed job. It ends once: with an outcome, or without one if the claim is lost. */
@@ -175,8 +177,8 @@ export class JobExecution {
   }
 
   private parents(codec: Codec): JobParents {
-    const { claim, source, limits } = this;
-    return new JobParents({ claim, codec, records: source.records, defaultCodec: limits.codec });
+    const { codec: defaultCodec, onLargeParents: onLarge } = this.limits;
+    return new JobParents({ ...this.recording(codec), defaultCodec, onLarge });
   }
 
   private streams(codec: Codec): JobStreams {

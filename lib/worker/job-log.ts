@@ -20,6 +20,8 @@ const MAX_NAMED = 10;
 
 /** Logs events of a worker's jobs. Each line also has its values as fields. */
 export class JobLog {
+  private readonly toldOfParents = new Set<string>();
+
   /** @param stacks whether the line of a failed attempt has the stack of its error, which otherwise goes to `debug` */
   constructor(
     private readonly log: Required<WorkerLog>,
@@ -96,6 +98,18 @@ export class JobLog {
     const line = `${nameOf(claim)} has lost its worker ${stalls} times, and may be what ended it: it runs alone now.`;
     this.log.warn(line, { ...jobFields(claim), stalls });
   }
+
+  /** Warns once for each function. @param bytes of the outputs of so many parents */
+  readonly largeParents = (claim: Claim, bytes: number, count: number): void => {
+    if (this.toldOfParents.has(claim.fn)) return;
+    this.toldOfParents.add(claim.fn);
+    const size = `${Math.round(bytes / 2 ** 20)} MiB`;
+    this.log.warn(
+      `The outputs of the ${count} jobs that ${nameOf(claim)} waited for are ${size}, all of which job.parents() has in memory at once, as bytes and as ` +
+        'values. Store large outputs elsewhere and return references, or join them in stages.',
+      { ...jobFields(claim), bytes, count },
+    );
+  };
 
   lost(claim: Claim): void {
     this.log.warn(`${nameOf(claim)} went to another worker because its lease expired.`, jobFields(claim));

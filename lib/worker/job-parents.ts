@@ -16,7 +16,12 @@ export interface JobParentsOptions {
   readonly codec: Codec;
   /** That of functions whose definition names none. */
   readonly defaultCodec: Codec;
+  /** Called if their outputs are many bytes. @param bytes as they are stored; the values that they become need more */
+  readonly onLarge?: ((claim: Claim, bytes: number, count: number) => void) | undefined;
 }
+
+/** The outputs of a job's parents that are no longer few, in bytes: one handler holds all at once, as bytes and as values. */
+const LARGE_BYTES = 64 * 1024 * 1024;
 
 const asParent = recordsOf<ParentJob>('ParentJob');
 
@@ -39,9 +44,17 @@ export class JobParents {
       );
     const fn = ref === undefined ? undefined : functionName(ref);
     const own = typeof ref === 'object' && ref.codec ? codecOf(ref.codec) : undefined;
-    this.recorded ??= records.parents(claim);
+    this.recorded ??= this.read(records);
     const chosen = (await this.recorded).filter((parent) => fn === undefined || parent.fn === fn);
     return chosen.map((parent) => this.decode(parent, own));
+  }
+
+  private async read(records: StepRecords): Promise<readonly RecordedParent[]> {
+    const { claim, onLarge } = this.options;
+    const parents = await records.parents(claim);
+    const bytes = parents.reduce((sum, { output }) => sum + output.byteLength, 0);
+    if (bytes > LARGE_BYTES) onLarge?.(claim, bytes, parents.length);
+    return parents;
   }
 
   private decode({ fn, id, status, output, error }: RecordedParent, own: Codec | undefined): ParentJob {

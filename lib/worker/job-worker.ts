@@ -46,6 +46,7 @@ export class JobWorker {
   private readonly announcer: Announcer;
   private readonly log: Required<WorkerLog>;
   private readonly jobLog: JobLog;
+  private readonly limits: ExecutionLimits;
   private readonly claiming = new AbortController();
   private readonly wakeUp = new WakeUp();
   private readonly suspects: Suspects;
@@ -57,12 +58,13 @@ export class JobWorker {
   constructor(
     private readonly source: JobSource,
     bindings: readonly HandlerBinding[],
-    private readonly options: WorkerOptions,
+    options: WorkerOptions,
   ) {
     this.functions = new FunctionTable(bindings, source.claimsAhead ?? false, () => this.wakeUp.call());
     this.running = new RunningExecutions(source);
     this.log = inLines(options.log);
     this.jobLog = new JobLog(this.log, options.logStacks);
+    this.limits = { ...options, onLargeParents: this.jobLog.largeParents };
     this.settler = new Settler(source, this.log, this.jobLog);
     const { functions, running, jobLog, settler, begin, giveBack } = this;
     const parts = { source, functions, running, jobLog, settler, begin, giveBack };
@@ -179,7 +181,7 @@ export class JobWorker {
   }
 
   private readonly begin = (claim: Claim, { binding }: FunctionSlots): void => {
-    this.running.start(new JobExecution(claim, binding, this.options, this.source, this.onEnd));
+    this.running.start(new JobExecution(claim, binding, this.limits, this.source, this.onEnd));
   };
 
   private readonly onEnd = (execution: JobExecution, outcome: Outcome | undefined): void => {
@@ -233,8 +235,7 @@ export class JobWorker {
     if (execution) execution.revoke(new reason(claim.fn, claim.id));
     else if (!this.functions.drop(claim) && !this.suspects.ended(claim)) return;
     leaseEnded(this.source, claim, why);
-    if (why === 'lost') this.jobLog.lost(claim);
-    else this.jobLog.cancelled(claim);
+    this.jobLog[why](claim);
   }
 
   private async renew(): Promise<void> {

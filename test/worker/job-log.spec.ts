@@ -264,3 +264,17 @@ describe('spanText', () => {
     ]);
   });
 });
+
+it('warns of large outputs of parents once for each function', () => {
+  const { lines, log } = keeping();
+  const other = { ...CLAIM, fn: 'report' } as Claim;
+  for (const claim of [CLAIM, CLAIM, other]) log.largeParents(claim, 300 * 2 ** 20, 300);
+  expect(lines.map(({ level, fields }) => [level, fields['fn']])).toEqual([
+    ['WARN', 'mail'],
+    ['WARN', 'report'],
+  ]);
+  expect(lines[0]?.text).toMatch(
+    /^The outputs of the 300 jobs that mail 17 waited for are 300 MiB, .*references/,
+  );
+  expect(lines[0]?.fields).toMatchObject({ id: '17', bytes: 300 * 2 ** 20, count: 300 });
+});

@@ -25,8 +25,10 @@ describe('JobParents', () => {
       },
     });
     const [codec, defaultCodec] = [codecOf('text'), codecOf('json')];
-    const parents = new JobParents({ claim: claimOf(1), records, codec, defaultCodec });
-    return { parents, reads: () => reads };
+    const large: unknown[] = [];
+    const onLarge = (...told: unknown[]) => void large.push(told.slice(1));
+    const parents = new JobParents({ claim: claimOf(1), records, codec, defaultCodec, onLarge });
+    return { parents, reads: () => reads, large };
   }
 
   it('has all of them in their order, or those of one function, and reads them once', async () => {
@@ -52,5 +54,17 @@ describe('JobParents', () => {
     const { parents } = parentsOf(parent('a', '2', '1'), { ...failed, fn: 'b', status: 'lost' });
     await expect(parents.of('a')).resolves.toHaveLength(1);
     await expect(parents.of(undefined)).rejects.toMatchObject({ code: 'PARENT_LOST', id: '3' });
+  });
+
+  it('tells of outputs that are more than 64 MiB together, once', async () => {
+    const mib = `"${'x'.repeat(2 ** 20 - 2)}"`;
+    const some = Array.from({ length: 65 }, (_, i) => parent('load', String(i), mib));
+    const few = parentsOf(...some.slice(1));
+    await few.parents.of(undefined);
+    expect(few.large).toEqual([]);
+    const many = parentsOf(...some);
+    await many.parents.of('none');
+    await many.parents.of('load');
+    expect(many.large).toEqual([[65 * 2 ** 20, 65]]);
   });
 });
