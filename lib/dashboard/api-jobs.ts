@@ -100,8 +100,6 @@ export interface JobView extends ListedJobView {
   }[];
   /** How many chunks of output and lines of its log it has streamed. */
   readonly streams?: { readonly output?: number; readonly log?: number };
-  /** The key by which it is unique. */
-  readonly unique?: string;
   /** Lengths in bytes; absent if there is none. */
   readonly input?: { readonly bytes: number };
   readonly output?: { readonly bytes: number };

@@ -40,7 +40,7 @@ export interface ShownText {
   readonly text: string;
   /**
    * Where it is from. `error`: its name, message, code and stack; `header`: its name or value; `name`: that of a step or
-   * signal; `field`: the options, the unique key and unknown fields of a job, and other texts in tables and rows of
+   * signal; `field`: the options and unknown fields of a job, and other texts in tables and rows of
    * qless, JQ and jobd.
    */
   readonly part: 'input' | 'output' | 'error' | 'header' | 'chunk' | 'log' | 'name' | 'field';

@@ -9,7 +9,7 @@ import { textOf, toJob, waitedFor, waitedJobs, type StoredJob } from '../gearmon
 
 /** Fields that the view shows under other names, or that are of no use to people. */
 const KNOWN =
-  /^(?:input|output|error|error:\d+|status|status:dividend|status:divisor|created|due|started|finished|attempts|snoozes|stalls|isolated|queue|key|options|tags|token|worker|flow|after|place|on-parent-error|held|kept|(?:children|parents)-done|steps|(?:step|cursor|signal|wait):.*|waits|(?:output|log):(?:by|bytes|count)|mark|settled|lost|unique)$/;
+  /^(?:input|output|error|error:\d+|status|status:dividend|status:divisor|created|due|started|finished|attempts|snoozes|stalls|isolated|queue|key|options|tags|token|worker|flow|after|place|on-parent-error|held|kept|(?:children|parents)-done|steps|(?:step|cursor|signal|wait):.*|waits|(?:output|log):(?:by|bytes|count)|mark|settled|lost)$/;
 const MAX_MORE = 50;
 const MAX_FIELD = 1000;
 const CANCELLED = new Set(['JOB_CANCELLED', 'JOB_DRAINED', 'JOB_REPLACED']);
@@ -25,7 +25,6 @@ export function wholeJob(fn: string, id: string, { stored, lengths }: DescribedJ
     stalls: Number(text('stalls') ?? 0) || 0,
     key: text('key'),
     options: withoutHeaders(text('options')?.slice(0, 16 * MAX_FIELD)),
-    unique: text('unique')?.slice(0, MAX_FIELD),
     // What was cut of an output counts.
     steps: steps?.map((step) => ({
       ...step,

@@ -82,7 +82,7 @@ export class Redaction {
       Object.fromEntries(
         Object.entries(texts).map(([name, text]) => [this.text(name, part, of), this.text(text, part, of)]),
       );
-    const { error, errors, headers, options, unique, more, waitsFor, steps, status } = job;
+    const { error, errors, headers, options, more, waitsFor, steps, status } = job;
     return {
       ...job,
       ...(error && { error: this.error(error, of) }),
@@ -91,7 +91,6 @@ export class Redaction {
       more: all(more, 'field'),
       ...(isStatus(status) ? {} : { status: this.text(status, 'field', of) }),
       ...(options !== undefined && { options: this.text(options, 'field', of) }),
-      ...(unique !== undefined && { unique: this.text(unique, 'field', of) }),
       ...(waitsFor && { waitsFor: waitsFor.map((signal) => this.text(signal, 'name', of)) }),
       ...(steps && { steps: steps.map((step) => ({ ...step, name: this.text(step.name, 'name', of) })) }),
     };

@@ -133,20 +133,7 @@ function Whole({ job, isGone }: { job: JobView; isGone: boolean }) {
 }
 
 function Facts({ job }: { job: JobView }) {
-  const {
-    times,
-    worker,
-    waitsFor,
-    waitsForJobs,
-    attempts,
-    stalls,
-    snoozes,
-    key,
-    unique,
-    tags,
-    recurring,
-    fn,
-  } = job;
+  const { times, worker, waitsFor, waitsForJobs, attempts, stalls, snoozes, key, tags, recurring, fn } = job;
   const i = instanceName.value;
   return (
     <dl class="facts">
@@ -209,7 +196,6 @@ function Facts({ job }: { job: JobView }) {
           </a>
         </Fact>
       )}
-      {unique !== undefined && <Fact name="Unique key">{unique}</Fact>}
       {recurring && (
         <Fact name="Schedule">
           <a href={href('schedules', { i, fn })}>{recurring.id}</a>, for <Exactly at={recurring.slot} />
