@@ -157,7 +157,7 @@ describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
     expect(() => basicAuth({ users: {} })).toThrow('needs `users`');
   });
 
-  it('tells of every change and refusal who did what', async () => {
+  it('tells of every change, refusal and failure who did what', async () => {
     const { app, base } = await serve({ auth });
     const { id } = await app.get(GearMonkeyClient).run('mail', 1);
     const events: AuditEvent[] = [];
@@ -178,6 +178,10 @@ describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
       await ask(base, '/api/act', { ...as('mailer'), body: { action: 'run', fn: 'secret' } });
       const foreign = { ...as('root').headers, 'sec-fetch-site': 'cross-site' };
       await ask(base, '/api/act', { headers: foreign, body: { action: 'pause', fn: 'mail' } });
+      await ask(base, '/api/act', {
+        ...as('root'),
+        body: { action: 'edit', fn: 'mail', id: '404', input: '1' },
+      });
     } finally {
       unsubscribe('gearmonkey:audit', hear);
     }
@@ -188,8 +192,9 @@ describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
       { user: 'mailer', action: 'view', fn: 'secret', target: '7', error: { code: 'NOT_ALLOWED' } },
       { user: 'mailer', action: 'run', fn: 'secret', error: { code: 'NOT_ALLOWED' } },
       { user: 'root', action: 'pause', fn: 'mail', error: { code: 'CROSS_SITE' } },
+      { user: 'root', action: 'edit', fn: 'mail', target: '404', count: 0, error: { code: 'JOB_NOT_FOUND' } },
     ]);
-    expect(events).toHaveLength(6);
+    expect(events).toHaveLength(7);
   });
 
   it('changes nothing by a request that it could not audit', async () => {
