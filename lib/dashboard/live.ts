@@ -153,7 +153,8 @@ export class LiveUpdates implements OnModuleDestroy {
       const known = new Set(names);
       const gone = stream.sentOf(prefix).filter((fn) => !known.has(fn));
       for (const fn of gone) stream.forget(prefix + fn);
-      if (functions.length > 0 || gone.length > 0 || stream.isNew(`first ${index} ${i}`, ''))
+      const isFirst = stream.isNew(`first ${index} ${i}`, '');
+      if (isFirst || functions.length > 0 || gone.length > 0)
         stream.send('overview', { i, at: new Date(), functions, gone });
     }
   }
