@@ -4,21 +4,21 @@
  * program, and becomes its text with all that it imports.
  */
 import { build } from 'esbuild';
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { addLicenses } from './licenses.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DIST = join(ROOT, 'dist');
 
-/** Folders of packages that have become part of dist/. @type {Set<string>} */
-const included = new Set();
+/** Files that have become part of dist/. @type {string[]} */
+const included = [];
 
 for (const path of readdirSync(DIST, { recursive: true, encoding: 'utf8' })) {
   if (path.endsWith('.embedded.js')) await embed(join(DIST, path));
 }
-if (included.size > 0)
-  writeFileSync(join(DIST, 'THIRD-PARTY-LICENSES.txt'), [...included].sort().map(license).join('\n\n'));
+addLicenses(included);
 
 /** @param {string} file */
 async function embed(file) {
@@ -46,17 +46,6 @@ async function programOf(file) {
     metafile: true,
     write: false,
   });
-  for (const input of Object.keys(metafile.inputs)) {
-    const [folder] = /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input) ?? [];
-    if (folder !== undefined) included.add(folder);
-  }
+  included.push(...Object.keys(metafile.inputs));
   return outputFiles.map(({ text }) => text).join('');
-}
-
-/** What a package wants to be said of it. @param {string} folder */
-function license(folder) {
-  const { name, version } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'));
-  const file = readdirSync(join(ROOT, folder)).find((each) => /^licen[cs]e/i.test(each));
-  if (file === undefined) throw new Error(`${name} has no license file.`);
-  return `${name} ${version}\n\n${readFileSync(join(ROOT, folder, file), 'utf8').trim()}\n`;
 }

@@ -104,6 +104,7 @@ function build() {
     'scripts/embed.mjs',
     'scripts/build-qless.mjs',
     'scripts/build-page.mjs',
+    'scripts/licenses.mjs',
     ...below('lib'),
     ...(hasPage ? below('dashboard') : []),
   ];
