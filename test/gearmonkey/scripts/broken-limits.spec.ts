@@ -203,6 +203,8 @@ describe('limits whose keys were changed by hand', () => {
     const rules = ':1:1000:fair:';
     await enqueueLimited(redis(), fn, ['a', 'a', 'a'], { rules });
     expect(await take({ now: NOW + LONG })).toEqual(['1']);
+    // The time is over in which nothing is recovered after that.
+    await redis().del(`recovery:${fn}`);
     expect(await take({ now: NOW })).toEqual(['2']);
     expect(await take({ now: NOW + 500 })).toEqual([]);
     expect(await readLimits(redis(), fn, NOW + 500, 'a')).toMatchObject([{ until: NOW + 1001 }]);

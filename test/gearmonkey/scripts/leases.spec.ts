@@ -201,8 +201,16 @@ describe('look.lua', () => {
     await server.redis.set(`plain:${plain}`, '1');
     const led = (await look(server.redis, [plain, ours], NOW, 'one', 60_000)).map((each) => each.plain);
     expect(led).toEqual([true, false]);
-    await expect(look(server.redis, [plain], NOW, 'other')).resolves.toEqual([alone(-1)]);
+    await expect(look(server.redis, [plain], NOW, 'other', 60_000)).resolves.toEqual([alone(-1)]);
     await expect(look(server.redis, [plain])).resolves.toEqual([alone(-1)]);
+  });
+
+  it('replaces a leader that would lead for minutes, since the clock of the server went back and it died', async () => {
+    const fn = server.fn();
+    await server.redis.set(`leader:${fn}`, 'dead', 'PX', 600_000);
+    await look(server.redis, [fn], NOW, 'alive');
+    await expect(server.redis.get(`leader:${fn}`)).resolves.toBe('alive');
+    expect(await server.redis.pttl(`leader:${fn}`)).toBeLessThanOrEqual(3000);
   });
 
   it('replaces a leader key of another type or without an expiry', async () => {

@@ -45,17 +45,57 @@ describe('recovery.lua', () => {
     expect(await ask(back + GRACE)).toEqual(['1']);
   });
 
-  it('gives them no time a second time in a lease: where each look is late, jobs are recovered too', async () => {
-    const back = NOW + 10 * LEASE;
+  it('gives them time again after each of several, however soon they follow', async () => {
+    const [first, second] = [NOW + 10 * LEASE, NOW + 11 * LEASE];
+    expect(await ask(first)).toEqual([]);
+    await askUntil(first + 2000, first);
+    expect(await ask(second)).toEqual([]);
+    expect(await ask(second + GRACE - 1)).toEqual([]);
+  });
+
+  it('gives them time after one that comes soon after the first job of an idle function', async () => {
+    const fresh = NOW + 100 * LEASE;
+    await claim(server.redis, fn, { now: fresh, lease: LEASE, slots: 0 });
+    await server.redis.zadd(keysOf(fn).leases, fresh + LEASE, '1:1');
+    await askUntil(fresh + 2000, fresh);
+    expect(await ask(fresh + 2000 + LEASE)).toEqual([]);
+  });
+
+  it('recovers jobs where every look is late, too', async () => {
+    const looks: string[][] = [];
+    for (let at = 1; at <= 9; at++) looks.push(await ask(NOW + 10 * LEASE + (at * LEASE) / 2));
+    expect(looks.slice(0, 8).flat()).toEqual([]);
+    expect(looks[8]).toEqual(['1']);
+  });
+
+  it('gives holders of long leases time for them, and goes by the short ones, whoever looks', async () => {
+    const [short, long] = [LEASE, 10 * LEASE];
+    const lookWith = (lease: number, now: number) => claim(server.redis, fn, { now, lease, maxStalls: 100 });
+    await lookWith(long, NOW + 1000);
+    const late = NOW + 1000 + short;
+    expect((await lookWith(long, late)).claims).toEqual([]);
+    await server.redis.zadd(keysOf(fn).leases, 1, '1:1');
+    for (let at = late + 1000; at < late + (3 / 8) * long; at += 1000)
+      expect((await lookWith(short, at)).claims).toEqual([]);
+    expect((await lookWith(short, late + (3 / 8) * long)).claims).toHaveLength(1);
+  });
+
+  it('recovers jobs of dead workers whose leases lie far ahead, since the clock of the server went back', async () => {
+    const back = NOW - 100 * LEASE;
+    await server.redis.zadd(keysOf(fn).leases, NOW + 5 * LEASE, '999:1');
     expect(await ask(back)).toEqual([]);
-    expect(await ask(back + LEASE / 2)).toEqual(['1']);
+    await askUntil(back + LEASE, back);
+    expect(await ask(back + LEASE)).toEqual(['1']);
+    expect(await server.redis.zscore(keysOf(fn).leases, '999:1')).toBeNull();
   });
 
   it('gives them time when the clock of the server went back, also while they have some', async () => {
     expect(await ask(NOW + 10 * LEASE)).toEqual([]);
     await server.redis.zadd(keysOf(fn).leases, 1, '1:1');
-    expect(await ask(NOW - 10 * LEASE)).toEqual([]);
-    expect(await ask(NOW - 10 * LEASE + GRACE)).toEqual(['1']);
+    const back = NOW - 10 * LEASE;
+    expect(await ask(back)).toEqual([]);
+    await askUntil(back + GRACE, back);
+    expect(await ask(back + GRACE)).toEqual(['1']);
   });
 
   it('counts the looks of a leader, who wakes no worker before the time is over', async () => {
@@ -64,7 +104,7 @@ describe('recovery.lua', () => {
     expect(await ask(NOW + LEASE)).toEqual(['1']);
     const back = NOW + 10 * LEASE;
     await server.redis.del(keysOf(fn).wake);
-    await look(server.redis, [fn], back);
+    for (let at = back; at < back + GRACE; at += 1000) await look(server.redis, [fn], at);
     expect(await marked()).toBe(0);
     await look(server.redis, [fn], back + GRACE);
     expect(await marked()).toBe(1);

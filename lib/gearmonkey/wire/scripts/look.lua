@@ -22,6 +22,8 @@
 -- include recovery
 
 local KEYS_A_FUNCTION, WORK_KEYS, WAKE = 11, 9, 6
+--- In ms.
+local LONGEST_HOLD = 10000
 local worker, hold = ARGV[2], tonumber(ARGV[3])
 local call, pcall = redis.call, redis.pcall
 local keys, now
@@ -32,10 +34,11 @@ local function allow_writes()
 end
 
 --- Whether this worker leads; if it led before, its time is extended. A key of another type or without an expiry was
---- not written by a worker of this package, and is replaced.
+--- not written by a worker of this package, and is replaced; so is one that lives for too long, since the clock was set back.
 local function leads(key, known)
   local is_other = known and known ~= worker
-  if is_other and redis.call('PTTL', key) >= 0 then return false end
+  local left = is_other and redis.call('PTTL', key) or -1
+  if left >= 0 and (hold == 0 or left <= math.max(LONGEST_HOLD, hold)) then return false end
   if hold > 0 then
     local set = { 'SET', key, worker, 'PX', string.format('%.0f', hold) }
     if redis.pcall(unpack(set)).err then

@@ -1,19 +1,43 @@
---- Whether leases have ended for a reason that is their worker's. `recovery:FN` is "looked:from:lease", in ms: when leases
---- were last looked at, from when on jobs may be recovered, and how long a lease is. After a time in which no worker looked,
---- the server itself was away, or refused writes, so that none could renew: then all get part of a lease to do so. Calls
---- that were sent before the outage may come first after it, which is why the server decides. `lease` may be nil, if only
---- a call that recovers is to begin with it.
+--- Leases end further ahead than any lease lasts when the clock was set back, and none would be recovered until then: they
+--- end as if they had begun now.
+local function shorten_leases(fn, now, longest)
+  local latest = string.format('%.0f', now + longest)
+  for _ = 1, 100 do
+    local ahead = redis.pcall('ZRANGEBYSCORE', 'lease:' .. fn, '(' .. latest, '+inf', 'LIMIT', '0', '100')
+    if ahead.err or #ahead == 0 then return end
+    local members = {}
+    for _, member in ipairs(ahead) do members[#members + 1], members[#members + 2] = latest, member end
+    redis.pcall('ZADD', 'lease:' .. fn, 'XX', unpack(members))
+  end
+end
+
+--- Whether leases have ended for a reason that is their worker's. `recovery:FN` is "looked:from:shortest:longest:late": when
+--- leases were last looked at, from when on jobs may be recovered, the shortest and the longest lease that workers have,
+--- in ms, and how many looks in a row were late. After a time in which no worker looked, the server itself was away, or
+--- refused writes, so that none could renew: then all get part of a lease to do so. Calls that were sent before the outage
+--- may come first after it, which is why the server decides. `lease` may be nil, if only a call that recovers is to begin
+--- with it.
 local function may_recover(fn, now, lease)
-  local LONGEST_GAP, GRACE = 1500, 3 / 8
+  local LONGEST_GAP, GRACE, MOST_LATE = 1500, 3 / 8, 8
   local key = 'recovery:' .. fn
   local stored = redis.pcall('GET', key)
-  local looked, from, known = string.match(type(stored) == 'string' and stored or '', '^(%d+):(%d+):(%d+)$')
-  looked, from, lease = tonumber(looked), tonumber(from) or 0, lease or tonumber(known)
-  if not lease then return true end
-  -- Also if the clock went back. Not twice in a lease: where every look is late, jobs would never be recovered.
-  local was_away = looked and (now < looked or now - looked > math.max(lease / 4, LONGEST_GAP))
-  if was_away and (now > from + lease or now < from - lease) then from = now + lease * GRACE end
-  local value = string.format('%.0f:%.0f:%.0f', now, from, lease)
-  redis.pcall('SET', key, value, 'EX', '86400')
+  local looked, from, shortest, longest, late =
+    string.match(type(stored) == 'string' and stored or '', '^(%d+):(%d+):(%d+):(%d+):(%d+)$')
+  looked, from, late = tonumber(looked), tonumber(from) or 0, tonumber(late) or 0
+  shortest, longest = tonumber(shortest) or lease, tonumber(longest) or lease
+  if not shortest then return true end
+  if lease then shortest, longest = math.min(shortest, lease), math.max(longest, lease) end
+  local went_back = looked and now < looked
+  if went_back then shorten_leases(fn, now, longest) end
+  local is_late = went_back or (looked and now - looked > math.max(shortest / 4, LONGEST_GAP))
+  -- Where every look is late, jobs would never be recovered: not too often in a row.
+  if is_late and late < MOST_LATE then
+    from, late = now + longest * GRACE, late + 1
+  elseif not is_late and now >= from then
+    late = 0
+  elseif now < from - longest then
+    from = now
+  end
+  redis.pcall('SET', key, string.format('%.0f:%.0f:%.0f:%.0f:%.0f', now, from, shortest, longest, late), 'EX', '86400')
   return now >= from
 end
