@@ -2,7 +2,7 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { Claim } from '../job/job-source.js';
 import { withoutContext } from '../job/without-context.js';
-import { outcomesOf, type BatchLimits } from './batch.js';
+import { BatchStoppedError, outcomesOf, type BatchLimits } from './batch.js';
 import type { RunningJob } from './running-job.js';
 
 /** Runs a batch: a method of the user's. */
@@ -108,7 +108,10 @@ export class BatchCollector {
       for (const [index, { resolve, reject }] of items.entries())
         settle(outcomes[index]?.take ?? (() => undefined), resolve, reject);
     } catch (error) {
-      for (const { reject } of items) reject(error);
+      // The reason why one job had to stop is none for the others.
+      const isOfOne = items.some(({ job: { signal } }) => signal.aborted && signal.reason === error);
+      const thrown = isOfOne ? new BatchStoppedError(error) : error;
+      for (const { reject } of items) reject(thrown);
     } finally {
       this.batches.delete(items);
       for (const { job } of items) this.placed.delete(job.claim);

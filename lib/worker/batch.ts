@@ -67,6 +67,13 @@ export function later(delay: Duration): BatchOutcome<never> {
   return fail(new SnoozeError(delay));
 }
 
+/** A batch handler has thrown the reason why one of its jobs had to stop. The others go back, as if they had not been claimed. */
+export class BatchStoppedError extends Error {
+  constructor(cause: unknown) {
+    super('Another job of the batch had to stop.', { cause });
+  }
+}
+
 /** A batch handler did not return one outcome for each of its jobs: all of them fail with this. */
 export class BatchResultError extends GearMonkeyError {
   readonly code = 'BATCH_RESULT';

@@ -5,6 +5,7 @@ import type { Claim, Outcome } from '../job/job-source.js';
 import { HoldKeyError } from '../job/limit-errors.js';
 import { retryDelay, SnoozeError, type RetryOptions } from '../job/retry.js';
 import type { SourceCapabilities } from '../job/source-capabilities.js';
+import { BatchStoppedError } from './batch.js';
 
 /** What the outcome of a failed attempt depends on. */
 export interface FailureRules {
@@ -24,6 +25,7 @@ export function failureOf(claim: Claim, thrown: unknown, rules: FailureRules): O
   try {
     if (isInstance(thrown, SnoozeError)) return snoozed(claim, thrown, rules);
     if (isInstance(thrown, HoldKeyError)) return held(claim, thrown, rules);
+    if (isInstance(thrown, BatchStoppedError)) return { claim, status: 'released' };
     const delay = retryDelay(rules.retry, rules.attempt, thrown);
     const error = describe(thrown, rules);
     return delay === undefined ? { claim, status: 'error', error } : { claim, status: 'retry', error, delay };

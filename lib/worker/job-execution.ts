@@ -104,9 +104,9 @@ export class JobExecution {
     this.abort(reason, { claim: this.claim, status: 'released' });
   }
 
-  /** The worker shuts down: the job goes back before its next step. */
+  /** The worker shuts down: the job goes back before its next step. One in a batch would take the others with it. */
   endAtStep(): void {
-    this.endsAtStep = true;
+    this.endsAtStep = !this.job?.isInBatch;
   }
 
   /** Its job has found out that it has to stop. */

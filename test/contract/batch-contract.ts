@@ -77,6 +77,54 @@ export function batchContract(rigOf: () => ClientRig): void {
       expect(codes(await all(await enqueue(numbers(3))))).toEqual([code, code, code]);
     });
 
+    it.each([
+      ['step', (job: RunningJob) => job.step('one', () => 'done')],
+      ['chunk', (job: RunningJob) => job.chunk('part')],
+      ['signal', async (job: RunningJob) => job.signal.throwIfAborted()],
+    ])(
+      'run the others again, without an attempt, when one is cancelled and its %s throws',
+      async (_, act) => {
+        const cancelled = gate();
+        const attempts: number[][] = [];
+        const { enqueue } = await start(
+          async (inputs, jobs) => {
+            attempts.push(jobs.map((job) => job.attempts));
+            await cancelled.passed;
+            await eventually(() => expect(jobs[0]?.signal.aborted || inputs[0] !== 0).toBe(true));
+            for (const job of jobs) await act(job);
+            return inputs.map((n) => ok(n));
+          },
+          { batch: { size: 3, wait: 1 }, retry: { attempts: 1 } },
+        );
+        const jobs = await enqueue(numbers(3));
+        await eventually(() => expect(attempts.flat()).toHaveLength(3));
+        await expect(jobs[0]?.cancel()).resolves.toBe(true);
+        cancelled.open();
+        expect(codes(await all(jobs))).toEqual(['JOB_CANCELLED', 1, 2]);
+        expect(attempts.flat()).toEqual([1, 1, 1, 1, 1]);
+      },
+    );
+
+    it('go on with their steps at a shutdown, which waits for them', async () => {
+      const [begun, stopping] = [gate(), gate()];
+      const { enqueue, worker } = await start(
+        async (inputs, jobs) => {
+          begun.open();
+          await stopping.passed;
+          for (const job of jobs) await job.step('one', () => 'done');
+          for (const job of jobs) await (await job.cursor('two', { start: 0 })).advance(1);
+          return inputs.map((n) => ok(n));
+        },
+        { batch: { size: 3, wait: NEVER }, retry: { attempts: 1 } },
+      );
+      const jobs = await enqueue(numbers(3));
+      await begun.passed;
+      const stopped = worker.stop(20_000);
+      stopping.open();
+      expect(codes(await all(jobs))).toEqual([0, 1, 2]);
+      await stopped;
+    });
+
     it('that are not full begin when their time is up', async () => {
       const { batches, enqueue } = await start((inputs) => inputs.map(() => ok()), {
         batch: { size: 100, wait: 10 },

@@ -68,7 +68,7 @@ describe('recovery.lua', () => {
     expect(looks[8]).toEqual(['1']);
   });
 
-  it('gives holders of long leases time for them, and goes by the short ones, whoever looks', async () => {
+  it('gives holders of long leases time for them, and goes by the short ones, for any look', async () => {
     const [short, long] = [LEASE, 10 * LEASE];
     const lookWith = (lease: number, now: number) => claim(server.redis, fn, { now, lease, maxStalls: 100 });
     await lookWith(long, NOW + 1000);
