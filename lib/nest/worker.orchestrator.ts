@@ -5,7 +5,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { checkLimit } from '../job/check-limit.js';
-import { messageOf } from '../job/errors.js';
+import { GearMonkeyError, messageOf } from '../job/errors.js';
 import { functionName } from '../job/job-definition.js';
 import type { Limit } from '../job/limit.js';
 import type { GearMonkeyInstance } from './gearmonkey.instance.js';
@@ -48,6 +48,8 @@ export class WorkerOrchestrator
     try {
       await this.startAll();
     } catch (error) {
+      // Nest prints what is thrown, if at all, under a line of this package's source.
+      this.log.error(`The app does not start: ${startError(error)}`);
       await this.withdraw();
       throw error;
     }
@@ -146,4 +148,11 @@ export class WorkerOrchestrator
 function limitOf(fn: string, { ref, options }: WorkerAnnotation): Limit | undefined {
   if (options?.limit === undefined) return undefined;
   return checkLimit(fn, options.limit, typeof ref === 'string' ? undefined : ref.limit);
+}
+
+/** The class, the code and the message, which has the remedy. */
+function startError(error: unknown): string {
+  return error instanceof GearMonkeyError
+    ? `${error.name} (${error.code}): ${error.message}`
+    : messageOf(error);
 }

@@ -77,7 +77,8 @@ export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnMo
     const client = options.source?.client;
     const onClose = () => run.close();
     const ends = new FlowEnds(backend.store, records, (job) => source.noteEnd(job));
-    const shared = { instance, clock, backend, records, permits, changes };
+    const { recurring } = run.options;
+    const shared = { instance, clock, backend, records, permits, changes, recurring };
     const source = new TestSource({ ...shared, ends, client, onClose });
     const onEnded = (fn: string, id: string) => source.ended({ fn, id });
     const store = new RecordingStore(backend.store, clock, records, ends, onEnded, () => backend.close());

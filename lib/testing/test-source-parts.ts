@@ -15,6 +15,8 @@ export interface TestSourceParts {
   readonly changes: Changes;
   readonly ends: FlowEnds;
   readonly onClose: () => void;
+  /** Whether schedules create jobs. */
+  readonly recurring: boolean;
   /** The client that enqueues its jobs, if it is not a GearMonkeyClient. */
   readonly client?: string | undefined;
 }

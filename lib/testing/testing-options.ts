@@ -34,6 +34,12 @@ export interface TestingOptions {
    */
   patience?: Duration;
 
+  /**
+   * Whether schedules of the app make jobs when the test moves the clock. They are declared and checked all the same, and a
+   * test may run their handlers with `perform`. @default true
+   */
+  recurring?: boolean;
+
   /** A Redis to keep the jobs in, under names of their own, instead of this process. @default `GEARMONKEY_TEST_REDIS` of the environment */
   redis?: string;
 }
@@ -44,7 +50,14 @@ export interface TestingModuleOptions extends TestingOptions, CommonModuleOption
   instances?: readonly string[];
 }
 
-const TESTING = { mode: true, now: true, timers: true, patience: true, redis: true } as const;
+const TESTING = {
+  mode: true,
+  now: true,
+  timers: true,
+  patience: true,
+  recurring: true,
+  redis: true,
+} as const;
 const OVERRIDE_OPTIONS = optionNames<TestingOptions>(TESTING);
 const MODULE_OPTIONS = optionNames<TestingModuleOptions>({
   ...TESTING,
@@ -73,6 +86,7 @@ export interface CheckedTestingOptions {
   readonly timers: FakeTimers | undefined;
   /** Milliseconds. */
   readonly patience: number;
+  readonly recurring: boolean;
   readonly redis: string | undefined;
 }
 
@@ -82,14 +96,14 @@ export function splitOptions(options: TestingModuleOptions): {
   instances: readonly string[] | undefined;
   module: CommonModuleOptions & EnqueueModuleOptions;
 } {
-  const { mode, now, timers, patience, redis, instances, ...module } = checkOptions(
+  const { mode, now, timers, patience, recurring, redis, instances, ...module } = checkOptions(
     'GearMonkeyTestingModule.forRoot',
     options,
     MODULE_OPTIONS,
   );
   if (instances !== undefined && !isNames(instances))
     throw new InvalidOptionError('instances', instances, "a list of names, as in ['default', 'mails']");
-  return { testing: { mode, now, timers, patience, redis } as TestingOptions, instances, module };
+  return { testing: { mode, now, timers, patience, recurring, redis } as TestingOptions, instances, module };
 }
 
 function isNames(names: unknown): boolean {
@@ -99,10 +113,11 @@ function isNames(names: unknown): boolean {
 /** @throws ConfigurationError, InvalidOptionError */
 export function checkTesting(options: TestingOptions): CheckedTestingOptions {
   const given = checkOptions('GearMonkeyTestingModule.override', options, OVERRIDE_OPTIONS);
-  const { mode = 'manual', now = new Date(), timers, patience, redis } = given;
+  const { mode = 'manual', now = new Date(), timers, patience, recurring = true, redis } = given;
   if (mode !== 'manual' && mode !== 'auto') throw new InvalidOptionError('mode', mode, "'manual' or 'auto'");
   if (timers !== undefined && typeof timers?.advanceTimersToNextTimerAsync !== 'function')
     throw new InvalidOptionError('timers', timers, 'fake timers: `jest` or `vi`');
+  if (typeof recurring !== 'boolean') throw new InvalidOptionError('recurring', recurring, 'true or false');
   const url = redis ?? (process.env['GEARMONKEY_TEST_REDIS'] || undefined);
   // Without the value, which may have a password.
   if (url !== undefined && (typeof url !== 'string' || !/^rediss?:\/\/./.test(url)))
@@ -115,6 +130,7 @@ export function checkTesting(options: TestingOptions): CheckedTestingOptions {
     isSet: given.now !== undefined,
     timers,
     patience: millisecondsOr('250ms', 'patience', patience),
+    recurring,
     redis: url,
   };
 }

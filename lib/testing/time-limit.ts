@@ -44,10 +44,16 @@ export function lateError({ what, timeout, running, waiting, ended, now }: LateC
   const before = runs === 0 ? '' : ` after ${runs} ${runs === 1 ? 'run' : 'runs'}`;
   const endless =
     runs === 0 ? '' : ' If jobs enqueue others without end, drain() runs only those that wait now.';
+  const schedules =
+    runs === 0 || what === 'drain'
+      ? ''
+      : ' If recurring jobs of the app are not what this test is about, the option `recurring: false` of GearMonkeyTestingModule lets ' +
+        'schedules make none.';
   return new JobTestTimeoutError(
     `${what} waited ${timeout} ms, and ${why}${before}. If that may take so long, pass a \`timeout\`. If a handler waits for the ` +
       "clock, call advance() meanwhile; if it waits for another job, use drain({ recursive: true }) or mode: 'auto'." +
-      endless,
+      endless +
+      schedules,
     timeout,
   );
 }

@@ -1,6 +1,8 @@
 import 'reflect-metadata';
 import type { INestApplicationContext, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { Redis } from 'ioredis';
+import { redis } from './addresses.js';
 import { MasterModule } from './master.module.js';
 import { Pusher, PusherModule } from './pusher.module.js';
 import { WorkerModule } from './worker.module.js';
@@ -13,6 +15,22 @@ async function start(role: string, module: Type): Promise<void> {
   if (!roles.includes(role)) return;
   const app = await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
   apps.push(app.enableShutdownHooks());
+}
+
+async function isUp(url: string): Promise<boolean> {
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
+  client.on('error', () => undefined);
+  const answer = await client.connect().then(
+    () => client.ping(),
+    () => undefined,
+  );
+  client.disconnect();
+  return answer === 'PONG';
+}
+
+if (roles.includes('master') && !(await isUp(redis))) {
+  console.error('The master keeps its state in Redis, which does not answer: set REDIS_URL.');
+  process.exit(2);
 }
 
 await start('master', MasterModule);

@@ -4,11 +4,10 @@ import { WorkerModule } from './demo.modules.js';
 
 /** A worker process: runs jobs until SIGTERM, or until the demo ends. */
 try {
-  const app = await NestFactory.createApplicationContext(WorkerModule, {
-    logger: ['warn'],
-    abortOnError: false,
-  });
+  const app = await NestFactory.create(WorkerModule, { logger: ['warn'], abortOnError: false });
+  // Before the workers start: a signal may come at once.
   app.enableShutdownHooks();
+  await app.init();
   process.once('disconnect', () => void app.close());
   if (process.connected) process.send?.('ready');
   else await app.close();

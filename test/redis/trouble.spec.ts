@@ -53,9 +53,11 @@ function start(connection: ConnectionSpec, { works = false } = {}) {
 /** What Nest's logger is told by this package. */
 function listenToLog(): string[] {
   const said: string[] = [];
-  const say = (level: string) => (message: unknown, context?: unknown) => {
-    if (context === 'GearMonkey') said.push(`${level}: ${String(message)}`);
-  };
+  const say =
+    (level: string) =>
+    (message: unknown, ...rest: unknown[]) => {
+      if (rest.at(-1) === 'GearMonkey') said.push(`${level}: ${String(message)}`);
+    };
   Logger.overrideLogger({ log: say('log'), warn: say('warn'), error: say('error') } as LoggerService);
   return said;
 }
@@ -113,6 +115,20 @@ describe('a worker that starts', () => {
     await expect(failed).rejects.toThrow(/Redis at 127.0.0.1:\d+ is not reachable/);
     expect(performance.now() - since).toBeLessThan(onThisMachine(8000));
     expect(inspect(await failed.catch((error: unknown) => error), everything)).not.toContain(SECRET);
+  });
+
+  it('logs one line with class, code and remedy before it rejects', async () => {
+    const app = await apps.create(metadata(server.url.replace('//', `//:${SECRET}@`), true));
+    const said = listenToLog();
+    const failed = app.init();
+    await expect(failed).rejects.toThrow(ConnectionError);
+    const errors = said.filter((line) => line.startsWith('error'));
+    expect(errors).toEqual([
+      expect.stringMatching(
+        /^error: The app does not start: ConnectionError \(CONNECTION\): .*password of `connection`\.$/,
+      ),
+    ]);
+    expect(errors.join()).not.toContain(SECRET);
   });
 
   it('waits for a server that comes up, and logs that it is not reachable', async () => {

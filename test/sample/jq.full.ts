@@ -32,4 +32,16 @@ describe('sample/04-jq', () => {
     await eventually(async () => expect(await redis.redis.zcard('{jq}:workers')).toBe(0));
     await master.stop();
   });
+
+  it('says in one line what is missing if Redis does not answer', async () => {
+    const sample = new SampleProcess(['04-jq'], {
+      REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
+      PORT: String(await freePort()),
+    });
+    await expect(sample.result()).resolves.toEqual({
+      code: 2,
+      output: '',
+      errors: 'The master keeps its state in Redis, which does not answer: set REDIS_URL.\n',
+    });
+  });
 });

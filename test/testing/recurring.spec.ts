@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { Worker, type RunningJob } from 'nestjs-gearmonkey';
+import { Recurring, Worker, type RunningJob } from 'nestjs-gearmonkey';
 import { SERVERS, useTesting } from './use-testing.js';
 
 const ran: string[] = [];
@@ -10,6 +10,14 @@ class Reports {
   @Worker('report')
   report(_: unknown, { recurring }: RunningJob) {
     ran.push(recurring?.slot.toISOString() ?? 'by hand');
+  }
+}
+
+@Injectable()
+class Often {
+  @Recurring({ id: 'often', every: '2s' })
+  often() {
+    ran.push('often');
   }
 }
 
@@ -45,5 +53,38 @@ describe.each(SERVERS)('recurring jobs of a test, in %s', (server) => {
     await jobs.schedules.runNow('daily');
     await expect(jobs.test.drain()).resolves.toMatchObject({ done: 1 });
     expect(ran).toEqual(['2026-11-22T08:00:00.000Z']);
+  });
+
+  describe('with `recurring: false`', () => {
+    const quiet = { now: new Date('2026-11-22T08:00Z'), recurring: false };
+
+    it('are declared, make no job as time passes, and run by hand', async () => {
+      const jobs = await testing.jobs({ providers: [Often] }, quiet);
+      await expect(jobs.test.advance('30 days')).resolves.toMatchObject({ done: 0, failed: 0 });
+      expect(ran).toEqual([]);
+      expect((await jobs.schedules.list()).map(({ id }) => id)).toEqual(['often']);
+      await jobs.test.perform('Often.often', undefined);
+      await jobs.schedules.runNow('often');
+      await expect(jobs.test.drain()).resolves.toMatchObject({ done: 1 });
+      expect(ran).toHaveLength(2);
+    });
+
+    it('leave other jobs as they are', async () => {
+      const jobs = await testing.jobs({ providers: [Often, Reports] }, quiet);
+      await jobs.run('report', {}, { delay: '1h' });
+      await expect(jobs.test.advance('1h')).resolves.toMatchObject({ done: 1 });
+      expect(ran).toEqual(['by hand']);
+    });
+  });
+
+  it('that are too many for `advance` are named in its error, with the option', async () => {
+    const jobs = await testing.jobs({ providers: [Often] });
+    const late = jobs.test.advance('30 days', { timeout: 50 });
+    await expect(late).rejects.toThrow(/the option `recurring: false` of GearMonkeyTestingModule/);
+  });
+
+  it.each([0, 'no', null])('refuse %p as an option', async (recurring) => {
+    const options = { recurring } as unknown as { recurring: boolean };
+    await expect(testing.jobs({ providers: [Reports] }, options)).rejects.toThrow(/recurring/);
   });
 });
