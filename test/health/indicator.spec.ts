@@ -8,8 +8,9 @@ import {
   type HealthLimits,
 } from 'nestjs-gearmonkey/health';
 import { Redis } from 'ioredis';
+import { CutLine } from '../support/cut-line.js';
 import { RedisServer } from '../support/redis-server.js';
-import { eventually } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
 
@@ -102,20 +103,32 @@ describe('GearMonkeyHealthIndicator', () => {
   });
 
   it('is degraded while a lost connection is replaced, then down, and up again', async () => {
-    const server = await RedisServer.start();
+    const line = await CutLine.to(redis.port);
     try {
-      const app = await start(server.url);
-      await app.get(GearMonkeyClient).run('fn', 'x');
+      const app = await start(`redis://127.0.0.1:${line.port}`);
+      await app.get(GearMonkeyClient).run(redis.fn(), 'x');
       await eventually(async () => expect(await check(app)).toMatchObject({ jobs: { status: 'up' } }));
-      await server.stop();
+      line.cut();
       await eventually(async () =>
         expect(await check(app, { outage: '1h' })).toMatchObject({
           jobs: { status: 'degraded', problems: [expect.stringMatching(/^default is not connected: /)] },
         }),
       );
+      await eventually(async () =>
+        expect(await check(app, { outage: 1 })).toMatchObject({ jobs: { status: 'down' } }),
+      );
+      line.mend();
+      await eventually(async () => expect(await check(app)).toMatchObject({ jobs: { status: 'up' } }));
+      // The next one has a span of its own.
+      line.cut();
+      const first = await until(async () => {
+        const { jobs } = await check(app, { outage: 1 });
+        return jobs.status !== 'up' && jobs;
+      });
+      expect(first).toMatchObject({ status: 'degraded' });
       expect(await check(app, { outage: 0 })).toMatchObject({ jobs: { status: 'down' } });
     } finally {
-      await server.stop();
+      line.close();
     }
   });
 

@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Injectable, type INestApplicationContext, type ModuleMetadata } from '@nestjs/common';
 import { Registry } from 'prom-client';
-import { GearMonkeyClient, GearMonkeyModule, UnrecoverableError, Worker } from 'nestjs-gearmonkey';
+import {
+  GearMonkeyClient,
+  GearMonkeyModule,
+  GearMonkeyWorkers,
+  UnrecoverableError,
+  Worker,
+} from 'nestjs-gearmonkey';
 import { GearMonkeyMetrics, GearMonkeyMetricsModule } from 'nestjs-gearmonkey/metrics';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
@@ -52,11 +58,13 @@ describe('GearMonkeyMetricsModule', () => {
     await client.run('bad', 'x', WAIT);
     await client.run('worst', 'x', WAIT);
     await client.run('good', 'x', { delay: '1h' });
+    await client.runMany('later', ['x', 'y', 'z'], { delay: '1h' });
     await eventually(async () => {
       const of = (fn: string) => `system="${system}",fn="${fn}"`;
       expect(await linesOf(app)).toEqual(
         expect.arrayContaining([
           `gearmonkey_jobs_enqueued_total{${of('good')}} 2`,
+          `gearmonkey_jobs_enqueued_total{${of('later')}} 3`,
           `gearmonkey_jobs_finished_total{${of('good')},outcome="succeeded"} 1`,
           `gearmonkey_jobs_finished_total{${of('bad')},outcome="failed"} 1`,
           `gearmonkey_jobs_finished_total{${of('worst')},outcome="failed"} 1`,
@@ -81,6 +89,20 @@ describe('GearMonkeyMetricsModule', () => {
       line.startsWith('gearmonkey_redis_turn_seconds_count{'),
     );
     expect(turns).toBe(system === 'gearmonkey');
+  });
+
+  it('does not count the outcome of a job that another worker has taken meanwhile', async () => {
+    const app = await apps.start({ imports: [jobs(redis.url), metrics()] });
+    await app.get(GearMonkeyWorkers).add('taken', async (_, { id }) => {
+      // As the claim of another: its lease, and its token.
+      await redis.redis.multi().del('lease:taken').hincrby(`job:taken:${id}`, 'token', 1).exec();
+    });
+    await app.get(GearMonkeyClient).run('taken', 'x');
+    await eventually(async () =>
+      expect(await linesOf(app)).toContain('gearmonkey_leases_lost_total{system="gearmonkey",fn="taken"} 1'),
+    );
+    const finished = (line: string) => line.startsWith('gearmonkey_jobs_finished_total{');
+    expect((await linesOf(app)).filter(finished)).toEqual([]);
   });
 
   it('counts once if it is imported twice', async () => {
@@ -121,6 +143,26 @@ describe('GearMonkeyMetricsModule', () => {
     await one.close();
     expect(registry.getSingleMetric('gearmonkey_jobs')).toBeDefined();
     await two.close();
+    expect(registry.getMetricsAsArray()).toEqual([]);
+  });
+
+  it('counts no more when its last app is closed', async () => {
+    const app = await apps.start({ imports: [jobs('memory:'), metrics()] });
+    const enqueued = registry.getSingleMetric('gearmonkey_jobs_enqueued_total');
+    await app.get(GearMonkeyClient).run('good', 'x');
+    expect((await enqueued?.get())?.values).toHaveLength(1);
+    await app.close();
+    const other = await apps.start({ imports: [jobs('memory:')] });
+    await other.get(GearMonkeyClient).run('bad', 'x');
+    expect((await enqueued?.get())?.values).toHaveLength(1);
+  });
+
+  it('stays on the registry until the last import of an app has ended', async () => {
+    const app = await apps.start({ imports: [jobs('memory:'), metrics(), metrics({ functions: 5 })] });
+    const [one, two] = app.get(GearMonkeyMetrics, { strict: false, each: true });
+    one?.onApplicationShutdown();
+    expect((await two?.read())?.text).toContain('gearmonkey_connected{name="default"} 1');
+    two?.onApplicationShutdown();
     expect(registry.getMetricsAsArray()).toEqual([]);
   });
 

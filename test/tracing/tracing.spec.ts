@@ -157,11 +157,20 @@ describe('GearMonkeyTracingModule', () => {
     expect(JSON.stringify([run?.status, run?.events, run?.attributes])).not.toContain('secret');
   });
 
-  it('records why an enqueue failed', async () => {
+  it('records why an enqueue failed, without credentials', async () => {
     const client = await start('memory:');
-    await expect(client.run('resize', 1n)).rejects.toMatchObject({ code: 'NOT_SERIALIZABLE' });
+    const input = {
+      toJSON() {
+        throw new Error('refused by https://ada:secret@example.com/');
+      },
+    };
+    await expect(client.run('resize', input)).rejects.toMatchObject({ code: 'NOT_SERIALIZABLE' });
     const [send] = await spans('send resize');
-    expect(send?.status.code).toBe(SpanStatusCode.ERROR);
+    expect(send?.status).toMatchObject({
+      code: SpanStatusCode.ERROR,
+      message: expect.stringContaining('refused by https://'),
+    });
+    expect(JSON.stringify([send?.status, send?.events, send?.attributes])).not.toContain('secret');
   });
 
   it('makes one span for many jobs', async () => {
@@ -177,7 +186,7 @@ describe('GearMonkeyTracingModule', () => {
   it.each([
     ['malformed', { traceparent: 'no', tracestate: '=,=', baggage: ';;;==' }],
     ['unfinished', { baggage: '%E0%A4%A', traceparent: '00-0-0-0' }],
-    ['too long', { traceparent: '0'.repeat(2000), baggage: `a=${'b'.repeat(4000)}` }],
+    ['too long', { traceparent: '0'.repeat(2000), baggage: `tenant=${'b'.repeat(2000)}` }],
   ])('runs jobs whose headers are %s', async (_, headers) => {
     const client = await start('memory:');
     await expect(client.call('resize', 'x', { headers, ...WAIT })).resolves.toBe('none');
@@ -205,5 +214,14 @@ describe('GearMonkeyTracingModule', () => {
     const plain = await apps.start({ imports: [GearMonkeyModule.forRoot({ connection: 'memory:' })] });
     await plain.get(GearMonkeyClient).run('resize', 'x');
     expect(exporter.getFinishedSpans()).toEqual([]);
+  });
+
+  it('goes on until the last app of the process is closed', async () => {
+    const imports = [GearMonkeyModule.forRoot({ connection: 'memory:' }), GearMonkeyTracingModule.forRoot()];
+    const closed = await apps.start({ imports });
+    const client = (await apps.start({ imports })).get(GearMonkeyClient);
+    await closed.close();
+    await client.run('resize', 'x');
+    await spans('send resize');
   });
 });
