@@ -9,7 +9,8 @@ import {
   SimpleSpanProcessor,
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace-base';
-import { GearMonkeyClient, GearMonkeyModule, UnrecoverableError, Worker } from 'nestjs-gearmonkey';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { defineJob, GearMonkeyClient, GearMonkeyModule, UnrecoverableError, Worker } from 'nestjs-gearmonkey';
 import { GearMonkeyTracingModule, type TracingModuleOptions } from 'nestjs-gearmonkey/tracing';
 import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
@@ -159,12 +160,12 @@ describe('GearMonkeyTracingModule', () => {
 
   it('records why an enqueue failed, without credentials', async () => {
     const client = await start('memory:');
-    const input = {
-      toJSON() {
-        throw new Error('refused by https://ada:secret@example.com/');
-      },
+    const issues = [{ message: 'refused by https://ada:secret@example.com/' }];
+    const strict: StandardSchemaV1<string> = {
+      '~standard': { version: 1, vendor: 'test', validate: () => ({ issues }) },
     };
-    await expect(client.run('resize', input)).rejects.toMatchObject({ code: 'NOT_SERIALIZABLE' });
+    const resize = defineJob('resize', { input: strict });
+    await expect(client.run(resize, 'x')).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
     const [send] = await spans('send resize');
     expect(send?.status).toMatchObject({
       code: SpanStatusCode.ERROR,
