@@ -76,7 +76,7 @@ export class Shop {
     await this.other.call('plain', { any: 'input' }).catch((error: unknown) => {
       if (error instanceof JobFailedError) throw new ShopError(error.error.message);
     });
-    return [job.status, popped.length, pushed.id, row, this.health.check().length].join();
+    return [job.state, popped.length, pushed.id, row, this.health.check().length].join();
   }
 }
 

@@ -6,15 +6,15 @@ export interface JobName {
 }
 
 /** A job of a flow, and those that it waited for. */
-export interface FlowJob extends JobName, Pick<FlowMemberView, 'status' | 'waits'> {
+export interface FlowJob extends JobName, Pick<FlowMemberView, 'state'> {
   readonly parents: readonly JobName[];
 }
 
 /** The jobs of an answer, with the names of their functions. */
 export function jobsOf({ functions, members }: FlowView): FlowJob[] {
   const name = (fn: number, id: string) => ({ fn: functions[fn] ?? '', id });
-  return members.map(({ fn, id, status, waits, parents }) => ({
+  return members.map(({ fn, id, state, parents }) => ({
     ...name(fn, id),
-    ...{ status, waits, parents: parents.map((parent) => name(...parent)) },
+    ...{ state, parents: parents.map((parent) => name(...parent)) },
   }));
 }

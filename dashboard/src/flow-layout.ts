@@ -1,8 +1,11 @@
 import type { FlowJob, JobName } from './flow-jobs.js';
 
 /** What a job of a flow does, in the order in which people look for it. */
-export const FLOW_STATES = ['failed', 'running', 'waiting', 'blocked', 'success', 'gone'] as const;
-export type FlowState = (typeof FLOW_STATES)[number];
+export const FLOW_STATES = [
+  ...(['failed', 'cancelled', 'running', 'retrying', 'waiting', 'scheduled'] as const),
+  ...(['succeeded', 'gone'] as const),
+];
+export type FlowState = FlowJob['state'];
 
 /** A job, or the many jobs of one function that are equally deep in the flow. */
 export interface FlowBox {
@@ -39,15 +42,9 @@ export const BOX_WIDTH = 188;
 export const LINE_HEIGHT = 18;
 const [BOX_HEIGHT, COLUMN_GAP, ROW_GAP, MARGIN, LANE] = [46, 56, 12, 28, 14];
 
-export function stateOf({ status, waits }: FlowJob): FlowState {
-  if (status === 'busy') return 'running';
-  if (status === 'idle') return waits ? 'blocked' : 'waiting';
-  return status === 'error' ? 'failed' : status;
-}
-
 /** How many of these jobs there are of each state, without those of which there is none. */
 export function countsOf(members: readonly FlowJob[]): (readonly [FlowState, number])[] {
-  const states = members.map(stateOf);
+  const states = members.map(({ state }) => state);
   return FLOW_STATES.map((state) => [state, states.filter((one) => one === state).length] as const).filter(
     ([, jobs]) => jobs > 0,
   );
@@ -88,7 +85,7 @@ export function layOut(members: readonly FlowJob[], shown: string): FlowLayout {
 /** By how many jobs in a row each has waited for. In a loop: a chain may be as long as a flow. What one waited for that is gone is not known. */
 function layersOf(members: readonly FlowJob[]): FlowJob[][] {
   const depths = new Map(
-    members.map((member, index) => [keyOf(member), member.status === 'gone' && index > 0 ? 1 : 0]),
+    members.map((member, index) => [keyOf(member), member.state === 'gone' && index > 0 ? 1 : 0]),
   );
   const children = new Map<string, FlowJob[]>();
   const waits = new Map<string, number>();

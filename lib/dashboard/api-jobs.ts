@@ -77,8 +77,6 @@ export interface TickView {
 
 /** GET api/job?i&fn&id: all of a job but its payloads. 404 with the code `JOB_NOT_FOUND`. */
 export interface JobView extends ListedJobView {
-  /** As the protocol names it: idle, busy, success or error. */
-  readonly status: string;
   readonly snoozes: number;
   /** The signals that it waits for, until `times.waitsUntil`: the first one of them wakes it. */
   readonly waitsFor?: readonly string[];
@@ -140,10 +138,8 @@ export interface FlowView {
 export interface FlowMemberView {
   readonly fn: number;
   readonly id: string;
-  /** As the protocol names it; a cancelled job has `error`. `gone` if it is no longer kept. */
-  readonly status: 'idle' | 'busy' | 'success' | 'error' | 'gone';
-  /** Whether it waits for others. */
-  readonly waits: boolean;
+  /** `gone` if it is no longer kept. */
+  readonly state: JobState | 'gone';
   /** Those that it waited for, at most 1,000, without jobs of functions that the user may not view. */
   readonly parents: readonly (readonly [fn: number, id: string])[];
 }

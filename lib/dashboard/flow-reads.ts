@@ -3,7 +3,6 @@ import type { GearMonkeyClient } from '../gearmonkey/client/client.js';
 import { textOf } from '../gearmonkey/wire/stored-job.js';
 import { InvalidFunctionNameError } from '../job/errors.js';
 import { functionName } from '../job/job-definition.js';
-import type { JobStatus } from '../job/job.js';
 import type { FlowMemberView, FlowView } from './api.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
@@ -12,13 +11,6 @@ import { DashboardAccess } from './viewed-instance.js';
 
 /** Most jobs of a flow that one request reads. */
 const MOST_MEMBERS = 300;
-const STATUSES: ReadonlySet<string> = new Set<JobStatus | 'gone'>([
-  'idle',
-  'busy',
-  'success',
-  'error',
-  'gone',
-]);
 
 /** Reads the flows that jobs belong to. */
 @Injectable()
@@ -39,16 +31,14 @@ export class FlowReads {
     const found = await viewed.client.flowMembers(owner, flow.name, from, MOST_MEMBERS);
     const functions = new ShownFunctions((fn) => isName(fn) && this.access.mayView(user, fn, viewed.i));
     const members = found.flatMap((member): FlowMemberView[] => {
-      const { id, status, waits, parents } = member;
+      const { id, state, parents } = member;
       const fn = functions.placeOf(member.fn);
       if (fn === undefined) return [];
-      // Another program may have written anything.
-      const known = STATUSES.has(status) ? status : 'idle';
       const shown = parents.flatMap((parent): [number, string][] => {
         const place = functions.placeOf(parent.fn);
         return place === undefined ? [] : [[place, parent.id]];
       });
-      return [{ fn, id, status: known, waits, parents: shown }];
+      return [{ fn, id, state, parents: shown }];
     });
     const total = wholeOf(progress.total);
     const next = from + MOST_MEMBERS;

@@ -1,26 +1,23 @@
 import { defined } from '../job/defined.js';
-import { MalformedJobError, type JobErrorInfo } from '../job/errors.js';
-import type { JobState } from '../job/job-state.js';
+import { MalformedJobError } from '../job/errors.js';
 import { stepField } from '../job/steps.js';
 import type { StreamKind } from '../job/streams.js';
 import { rawCodec } from './raw-codec.js';
 import type { DescribedJob } from '../gearmonkey/client/view-store.js';
-import { textOf, toJob, waitedFor, waitedJobs, type StoredJob } from '../gearmonkey/wire/stored-job.js';
+import { isStatus, textOf, toJob, type StoredJob } from '../gearmonkey/wire/stored-job.js';
 
 /** Fields that the view shows under other names, or that are of no use to people. */
 const KNOWN =
-  /^(?:input|output|error|error:\d+|status|status:dividend|status:divisor|created|due|started|finished|attempts|snoozes|stalls|isolated|queue|key|options|tags|token|worker|flow|after|place|on-parent-error|held|kept|(?:children|parents)-done|steps|(?:step|cursor|signal|wait):.*|waits|(?:output|log):(?:by|bytes|count)|mark|settled|lost)$/;
+  /^(?:input|output|error|error:\d+|status|status:dividend|status:divisor|created|due|started|finished|cancelled|retry|attempts|snoozes|stalls|isolated|queue|key|options|tags|token|worker|flow|after|place|on-parent-error|held|kept|(?:children|parents)-done|steps|(?:step|cursor|signal|wait):.*|waits|(?:output|log):(?:by|bytes|count)|mark|settled|lost)$/;
 const MAX_MORE = 50;
 const MAX_FIELD = 1000;
-const CANCELLED = new Set(['JOB_CANCELLED', 'JOB_DRAINED', 'JOB_REPLACED']);
 
 /** All of a job but its payloads, not yet redacted. */
 export function wholeJob(fn: string, id: string, { stored, lengths }: DescribedJob, now: number) {
-  const { input: _, output: __, steps, ...job } = known(fn, id, stored);
+  const { input: _, output: __, steps, ...job } = known(fn, id, stored, now);
   const text = (field: string) => textOf(stored, field) || undefined;
   return defined({
     ...job,
-    state: stateOf(stored, job.error, now),
     flow: text('flow') === undefined ? undefined : (true as const),
     stalls: Number(text('stalls') ?? 0) || 0,
     key: text('key'),
@@ -31,31 +28,20 @@ export function wholeJob(fn: string, id: string, { stored, lengths }: DescribedJ
       bytes: step.bytes + cutOf(stepField(step.name), stored, lengths),
     })),
     input: sizeOf(lengths, 'input'),
-    output: job.status === 'success' ? sizeOf(lengths, 'output') : undefined,
+    output: job.state === 'succeeded' ? sizeOf(lengths, 'output') : undefined,
     streams: streamsOf(stored),
     more: moreOf(stored),
   });
 }
 
-function known(fn: string, id: string, stored: StoredJob) {
+function known(fn: string, id: string, stored: StoredJob, now: number) {
   try {
-    return toJob(fn, id, stored, rawCodec);
+    return toJob(fn, id, stored, rawCodec, now);
   } catch (error) {
     if (!(error instanceof MalformedJobError)) throw error;
     // Another program wrote it: what can be read of it is shown.
-    const readable = new Map([...stored, ['status', Buffer.from('idle')]]);
-    return { ...toJob(fn, id, readable, rawCodec), status: textOf(stored, 'status') ?? '' };
+    return toJob(fn, id, new Map([...stored, ['status', Buffer.from('idle')]]), rawCodec, now);
   }
-}
-
-function stateOf(stored: StoredJob, error: JobErrorInfo | undefined, now: number): JobState {
-  const status = textOf(stored, 'status');
-  if (status === 'busy') return 'running';
-  if (status === 'success') return 'succeeded';
-  if (status === 'error') return CANCELLED.has(error?.code ?? '') ? 'cancelled' : 'failed';
-  if (waitedFor(stored) !== undefined || waitedJobs(stored) !== undefined) return 'scheduled';
-  if (Number(textOf(stored, 'due') ?? 0) <= now) return 'waiting';
-  return stored.has(`error:${textOf(stored, 'attempts')}`) ? 'retrying' : 'scheduled';
 }
 
 /** How many entries it has streamed of each kind. */
@@ -75,7 +61,9 @@ function cutOf(field: string, stored: StoredJob, lengths: DescribedJob['lengths'
 }
 
 function moreOf(stored: StoredJob): Record<string, string> {
-  const others = [...stored.keys()].filter((field) => !KNOWN.test(field)).slice(0, MAX_MORE);
+  const isShown = (field: string) =>
+    !KNOWN.test(field) || (field === 'status' && !isStatus(textOf(stored, field)));
+  const others = [...stored.keys()].filter(isShown).slice(0, MAX_MORE);
   return Object.fromEntries(
     others.map((field) => [field.slice(0, 255), (textOf(stored, field) ?? '').slice(0, MAX_FIELD)]),
   );

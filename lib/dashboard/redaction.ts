@@ -82,24 +82,18 @@ export class Redaction {
       Object.fromEntries(
         Object.entries(texts).map(([name, text]) => [this.text(name, part, of), this.text(text, part, of)]),
       );
-    const { error, errors, headers, options, more, waitsFor, steps, status } = job;
+    const { error, errors, headers, options, more, waitsFor, steps } = job;
     return {
       ...job,
       ...(error && { error: this.error(error, of) }),
       errors: errors.map((one) => this.error(one, of)),
       headers: all(headers, 'header'),
       more: all(more, 'field'),
-      ...(isStatus(status) ? {} : { status: this.text(status, 'field', of) }),
       ...(options !== undefined && { options: this.text(options, 'field', of) }),
       ...(waitsFor && { waitsFor: waitsFor.map((signal) => this.text(signal, 'name', of)) }),
       ...(steps && { steps: steps.map((step) => ({ ...step, name: this.text(step.name, 'name', of) })) }),
     };
   }
-}
-
-/** One that this package writes. Another program may have written anything. */
-function isStatus(status: string): boolean {
-  return ['idle', 'busy', 'success', 'error'].includes(status);
 }
 
 /** A value as JSON; undefined if it can't be read. */

@@ -1,4 +1,5 @@
 import type { JobErrorInfo } from './errors.js';
+import type { FinalState } from './job-state.js';
 
 /** Most jobs of a flow. */
 export const MAX_FLOW_JOBS = 100_000;
@@ -35,11 +36,11 @@ export interface FlowProgress {
 export interface ParentJob<Output = unknown> {
   readonly fn: string;
   readonly id: string;
-  /** `error` only where `onParentError` is `run`. */
-  readonly status: 'success' | 'error';
-  /** Only with status `success`. */
+  /** Not `succeeded` only where `onParentError` is `run`. */
+  readonly state: FinalState;
+  /** Only of one that has succeeded. */
   readonly output?: Output;
-  /** Only with status `error`. */
+  /** Only of the others. */
   readonly error?: JobErrorInfo;
 }
 
@@ -48,7 +49,7 @@ export interface RecordedParent {
   readonly fn: string;
   readonly id: string;
   /** `lost` if it is no longer kept. */
-  readonly status: 'success' | 'error' | 'lost';
+  readonly state: FinalState | 'lost';
   readonly output: Uint8Array;
   readonly error?: JobErrorInfo | undefined;
 }

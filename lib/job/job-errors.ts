@@ -1,7 +1,7 @@
 import type { JobErrorInfo } from './error-info.js';
 import { GearMonkeyError } from './gearmonkey-error.js';
 
-/** The awaited job ended with status `error`. `cause` is its error. */
+/** The awaited job has failed or was cancelled. `cause` is its error. */
 export class JobFailedError extends GearMonkeyError {
   readonly code = 'JOB_FAILED';
 

@@ -1,10 +1,8 @@
 import type { JobErrorInfo } from './errors.js';
 import type { JobHeaders } from './headers.js';
+import type { JobState } from './job-state.js';
 import type { RecurringTick } from './recurring.js';
 import type { RecordedStep } from './steps.js';
-
-/** The protocol's names. `error` includes cancelled jobs. */
-export type JobStatus = 'idle' | 'busy' | 'success' | 'error';
 
 /** How far a job is: `dividend` of `divisor` parts are done. */
 export interface Progress {
@@ -15,6 +13,7 @@ export interface Progress {
 /** When a job was created, started and finished. Plain clients and workers record none of them. */
 export interface JobTimes {
   readonly created?: Date;
+  /** When it is due, or when its next attempt is. */
   readonly scheduled?: Date;
   /** When it ends as an error unless it was begun before. */
   readonly expires?: Date;
@@ -34,11 +33,11 @@ export interface AttemptError extends JobErrorInfo {
 export interface Job<Input = unknown, Output = unknown> {
   readonly id: string;
   readonly fn: string;
-  readonly status: JobStatus;
+  readonly state: JobState;
   readonly input: Input;
-  /** Only with status `success`. */
+  /** Only of a job that has succeeded. */
   readonly output?: Output;
-  /** Only with status `error`. Of a job that a plain worker ran, only the message is known. */
+  /** Only of a job that has failed or was cancelled. Of a job that a plain worker ran, only the message is known. */
   readonly error?: JobErrorInfo;
   readonly progress?: Progress;
   /** The error of every attempt that failed, the last included, oldest first. */
@@ -75,11 +74,6 @@ export interface JobEvent {
 export interface JobProgress extends Progress {
   readonly fn: string;
   readonly id: string;
-}
-
-/** Whether nothing more will happen to a job with this status. */
-export function isFinal(status: JobStatus): boolean {
-  return status === 'success' || status === 'error';
 }
 
 /** Yielded or emitted by a handler to report progress: `yield progress(3, 10)`. */

@@ -1,5 +1,4 @@
 import type { FindQuery } from '../gearmonkey/client/view-store.js';
-import type { JobState } from '../job/job-state.js';
 import type { MemoryFunction } from './memory-function.js';
 import { LISTED } from './memory-queues.js';
 
@@ -17,15 +16,4 @@ function idsOfKey(of: MemoryFunction, key: string, now: number): string[] {
   const open = [...limited, ...of.leases.ids].filter((id) => of.jobs.text(id, 'key') === key);
   const unique = of.unique.idOf(key);
   return [...new Set(unique === undefined ? open : [...open, unique])];
-}
-
-/** The list that a job is in. */
-export function stateOf(of: MemoryFunction, id: string, now: number): JobState {
-  const status = of.jobs.text(id, 'status');
-  if (status === 'busy') return 'running';
-  if (status === 'success') return 'succeeded';
-  if (status === 'error') return of.lists.in('cancelled').has(id) ? 'cancelled' : 'failed';
-  if (of.lists.retrying(now).has(id)) return 'retrying';
-  const isLater = of.waiting.queues.placeOf(id) === 'scheduled' || of.limits.idsIn('scheduled').includes(id);
-  return isLater ? 'scheduled' : 'waiting';
 }

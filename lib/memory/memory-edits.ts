@@ -81,6 +81,6 @@ export function drainJobs(
   for (const id of step) waiting.remove(id, now);
   // A job that expired and was ended for a client that waited for it is still in its queue.
   const ids = step.filter((id) => !jobs.isFinal(id));
-  for (const id of ids) of.end(id, 'error', DRAINED.message, DRAINED, now);
+  for (const id of ids) of.end(id, 'error', DRAINED.message, DRAINED, now, true);
   return { ids, cursor: chosen.length > step.length ? '1' : '0' };
 }

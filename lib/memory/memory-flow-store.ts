@@ -1,5 +1,4 @@
 import type { Clock } from '../job/clock.js';
-import type { JobStatus } from '../job/job.js';
 import type { FlowProgress } from '../job/flows.js';
 import type { EnqueuedKey } from '../gearmonkey/client/enqueued-key.js';
 import {
@@ -12,6 +11,7 @@ import {
   type NewFlowJob,
   type WaitingFunctions,
 } from '../gearmonkey/client/flow-store.js';
+import { stateOf } from '../gearmonkey/wire/stored-job.js';
 import { keyOf } from './flow-members.js';
 import type { MemoryFlows } from './memory-flows.js';
 import type { MemoryServer } from './memory-server.js';
@@ -51,12 +51,13 @@ export class MemoryFlowStore implements FlowStore {
 
   async members(_fn: string, name: string, from: number, most: number): Promise<FlowMember[]> {
     const { flows } = this;
+    const now = this.clock.now();
     return (flows.flow(name)?.jobs.slice(from, from + most) ?? []).map((job) => {
-      const { parents = [], later } = flows.member(job) ?? {};
-      const status = (this.server.function(job.fn).jobs.text(job.id, 'status') || 'gone') as
-        JobStatus | 'gone';
+      const { parents = [] } = flows.member(job) ?? {};
+      const stored = this.server.function(job.fn).jobs.read(job.id);
+      const state = stored ? stateOf(stored, now) : 'gone';
       const shown = parents.slice(0, MAX_SHOWN_PARENTS).map((parent) => ({ ...parent, mark: '' }));
-      return { ...job, mark: '', status, waits: later !== undefined, parents: shown };
+      return { ...job, mark: '', state, parents: shown };
     });
   }
 

@@ -1,5 +1,5 @@
 import type { Payload } from '../job/codec.js';
-import type { JobEvent, JobStatus } from '../job/job.js';
+import type { JobEvent } from '../job/job.js';
 import type { JobErrorInfo } from '../job/errors.js';
 import type { Queue } from '../gearmonkey/wire/protocol.js';
 import { Leases } from './leases.js';
@@ -15,7 +15,7 @@ import { waitOfSignals } from './memory-signals.js';
 import { MemoryUnique } from './memory-unique.js';
 import type { JobListener, Placement } from '../gearmonkey/client/job-store.js';
 import type { Cancellation } from '../gearmonkey/wire/scripts.js';
-import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
+import type { JobStatus, StoredJob } from '../gearmonkey/wire/stored-job.js';
 
 /** One function of the embedded server. It has the state and the operations that a function has on Redis. */
 export class MemoryFunction {
@@ -124,7 +124,7 @@ export class MemoryFunction {
     if (!this.leases.holds(id, token)) return this.jobs.hasSettled(id, token);
     this.jobs.note(id, error);
     this.lists.retry(id, now + delay);
-    return this.runLater(id, token, now + waitOfSignals(this, id, [], delay), now);
+    return this.runLater(id, token, 'retry', now + waitOfSignals(this, id, [], delay), now);
   }
 
   /** Schedules a job again; this attempt doesn't count. */
@@ -132,7 +132,7 @@ export class MemoryFunction {
     if (!this.leases.holds(id, token)) return this.jobs.hasSettled(id, token);
     const { jobs } = this;
     jobs.set(id, { attempts: jobs.number(id, 'attempts') - 1, snoozes: jobs.number(id, 'snoozes') + 1 });
-    return this.runLater(id, token, now + waitOfSignals(this, id, signals, delay), now);
+    return this.runLater(id, token, 'due', now + waitOfSignals(this, id, signals, delay), now);
   }
 
   /** Cancels a job. If it runs, its worker is notified, and its outcome will be refused. */
@@ -143,7 +143,7 @@ export class MemoryFunction {
     }
     const token = this.leases.tokenOf(id);
     this.waiting.remove(id, now);
-    this.end(id, 'error', error.message, error, now);
+    this.end(id, 'error', error.message, error, now, true);
     if (token !== undefined) for (const tell of [...this.cancellations]) tell(id, token);
     return 'cancelled';
   }
@@ -186,9 +186,9 @@ export class MemoryFunction {
     return taken;
   }
 
-  private runLater(id: string, token: number, due: number, now: number): true {
+  private runLater(id: string, token: number, field: 'due' | 'retry', due: number, now: number): true {
     this.leases.delete(id);
-    this.jobs.set(id, { status: 'idle', settled: token });
+    this.jobs.set(id, { status: 'idle', settled: token, [field]: due });
     if (this.jobs.has(id)) this.waiting.runLater(id, due, now);
     else this.limits.finish(id, now);
     this.wake();
@@ -225,11 +225,12 @@ export class MemoryFunction {
     output: Payload,
     error: JobErrorInfo | undefined,
     now: number,
-    isCancelled?: boolean,
+    isCancelled = false,
   ): void {
     this.leases.delete(id);
-    this.jobs.set(id, { status, output, finished: now, ...(error && { error: JSON.stringify(error) }) });
-    this.lists.end(id, status, error, now, isCancelled);
+    const why = error && JSON.stringify(error);
+    this.jobs.set(id, { status, output, finished: now, error: why, cancelled: isCancelled ? 1 : undefined });
+    this.lists.end(id, isCancelled ? 'cancelled' : status === 'success' ? 'succeeded' : 'failed', now);
     this.limits.finish(id, now);
     this.publish('finish', id);
     this.options.onEnd?.(id, status === 'success', now);

@@ -1,11 +1,6 @@
-import type { JobErrorInfo } from '../job/errors.js';
-import type { JobStatus } from '../job/job.js';
 import type { FinalState } from '../job/job-state.js';
 import { keepRules, type Keep, type KeepRule, type KeepRules } from '../job/keep.js';
 import type { MemoryJobs } from './memory-jobs.js';
-
-/** Codes of jobs that a client ended. */
-const CANCELLED: ReadonlySet<string | undefined> = new Set(['JOB_CANCELLED', 'JOB_DRAINED']);
 
 /** So many that are kept for others are looked at after each end. */
 const FEW_HELD = 50;
@@ -36,15 +31,8 @@ export class MemoryLists {
     this.keep = keepRules(this.usual, ...given);
   }
 
-  end(
-    id: string,
-    status: JobStatus,
-    error: JobErrorInfo | undefined,
-    now: number,
-    isCancelled = CANCELLED.has(error?.code),
-  ): void {
+  end(id: string, state: FinalState, now: number): void {
     this.retries.delete(id);
-    const state = status === 'success' ? 'succeeded' : isCancelled ? 'cancelled' : 'failed';
     this.ended[state].set(id, now);
     this.trim(now);
   }

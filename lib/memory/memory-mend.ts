@@ -10,6 +10,8 @@ const OF_THE_END = [
   'stalls',
   'snoozes',
   'due',
+  'retry',
+  'cancelled',
   'after',
   'place',
   'status:dividend',

@@ -4,7 +4,7 @@ import type { Claim } from '../job/job-source.js';
 import type { RecordedParent } from '../job/flows.js';
 import type { RecordingJob, StepRecords } from '../job/steps.js';
 import type { StreamKind } from '../job/streams.js';
-import { parentFrom } from '../gearmonkey/wire/recorded-parent.js';
+import { PARENT_FIELDS, parentFrom } from '../gearmonkey/wire/recorded-parent.js';
 import type { MemoryServer } from './memory-server.js';
 
 /** What jobs of the embedded server record while they run. */
@@ -27,7 +27,7 @@ export class MemoryRecords implements StepRecords {
   async parents(job: RecordingJob): Promise<RecordedParent[]> {
     return this.server.flows.parentsOf(job).map(({ fn, id }) => {
       const { jobs } = this.server.function(fn);
-      const fields = ['status', 'mark', 'output', 'error'].map((field) => jobs.bytes(id, field));
+      const fields = PARENT_FIELDS.map((field) => jobs.bytes(id, field));
       return parentFrom({ fn, id, mark: '' }, fields);
     });
   }

@@ -25,6 +25,7 @@ export function signalJob(of: Waiting, id: string, name: string, data: Payload, 
   jobs.set(id, { [signalField(name)]: writeSignal(now, data) });
   if (jobs.text(id, 'status') !== 'idle' || !splitSignals(jobs.text(id, WAITS_FIELD)).includes(name))
     return 'signalled';
+  jobs.set(id, { due: now });
   waiting.runLater(id, now, now);
   of.wake();
   return 'signalled';

@@ -15,9 +15,9 @@ import type {
   ViewStore,
 } from '../gearmonkey/client/view-store.js';
 import { LARGEST_SHOWN, MOST_READ, SHOWN_BYTES } from '../gearmonkey/wire/listed-job.js';
-import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
+import { stateOf, type StoredJob } from '../gearmonkey/wire/stored-job.js';
 import { bytes } from './fields.js';
-import { findIds, stateOf } from './find-jobs.js';
+import { findIds } from './find-jobs.js';
 import type { MemoryFunction } from './memory-function.js';
 import { LISTED, type Listed } from './memory-queues.js';
 import type { MemoryServer } from './memory-server.js';
@@ -31,6 +31,10 @@ export class MemoryViews implements ViewStore {
     private readonly server: MemoryServer,
     private readonly clock: Pick<Clock, 'now'>,
   ) {}
+
+  async now(): Promise<number> {
+    return this.clock.now();
+  }
 
   async functions(): Promise<string[]> {
     return this.server.names().sort();
@@ -108,7 +112,7 @@ export class MemoryViews implements ViewStore {
     const shown = rest.slice(0, query.size);
     const jobs = shownOf(of, shown, query.payloads).map(({ id, stored }) => ({
       id,
-      stored: new Map([...stored, ['state', bytes(stateOf(of, id, now))]]),
+      stored: new Map([...stored, ['state', bytes(stateOf(stored, now))]]),
     }));
     return { jobs, total: found.length, next: rest.length > query.size ? (shown.at(-1) ?? '') : '' };
   }

@@ -1,7 +1,8 @@
 import { HttpException, HttpStatus, type MessageEvent } from '@nestjs/common';
 import { concat, concatMap, defer, EMPTY, map, of, tap, type Observable } from 'rxjs';
 import type { GearMonkeyClient } from '../gearmonkey/client/client.js';
-import { isFinal, type Job } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { isFinal } from '../job/job-state.js';
 import type { FunctionRef, InputOf, OutputOf } from '../job/job-definition.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 
@@ -16,7 +17,7 @@ export interface SseOptions {
 
 /** Options of `sseWatch`. */
 export interface SseWatchOptions<J extends Job = Job> extends SseOptions {
-  /** What a browser gets of the job. @default its `status` and `progress` */
+  /** What a browser gets of the job. @default its `state` and `progress` */
   data?: (job: J) => unknown;
 }
 
@@ -25,8 +26,8 @@ const WATCH = optionNames<Required<SseWatchOptions>>({ lastEventId: true, data: 
 
 /**
  * What a job streams as server-sent events for a method with `@Sse`: an event for each chunk, whose `data` is the chunk as
- * JSON and whose `id` is its number. When the job has finished, an event `end` follows with `{ "status": "success" }` or
- * `"error"`, and the response ends. A browser that connects again gets what comes behind the last event that it has, and 204
+ * JSON and whose `id` is its number. When the job has finished, an event `end` follows with its state, such as
+ * `{ "state": "succeeded" }`, and the response ends. A browser that connects again gets what comes behind the last event that it has, and 204
  * behind `end`, with which it stops. Whether the user may see the job is for the caller to check.
  *
  * @throws JobNotFoundError, before the response begins · HttpException with the status 204 behind `end` ·
@@ -78,8 +79,8 @@ export async function sseWatch<F extends FunctionRef>(
   });
 }
 
-function shortly({ status, progress }: Job) {
-  return { status, progress };
+function shortly({ state, progress }: Job) {
+  return { state, progress };
 }
 
 /** The data is JSON also if it is text: lines that end with CR would not arrive as they are. */
@@ -88,7 +89,7 @@ function eventOf(id: string, data: unknown): MessageEvent {
 }
 
 function endOf(job: Job | null): Observable<MessageEvent> {
-  return job && isFinal(job.status) ? of({ type: 'end', ...eventOf(END_ID, { status: job.status }) }) : EMPTY;
+  return job && isFinal(job.state) ? of({ type: 'end', ...eventOf(END_ID, { state: job.state }) }) : EMPTY;
 }
 
 /** An answer that is not 200 is how a browser is told to stop. */

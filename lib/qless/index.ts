@@ -30,7 +30,7 @@ export type {
   HistoryItem,
   JobFailure,
   JobRecord,
-  JobState,
+  QlessState,
   Page,
   QueueCounts,
   QueueStats,

@@ -93,7 +93,7 @@ export class TestJobs {
 
   /**
    * Runs one job now, through schemas, guards, pipes, interceptors and filters, and returns it as `jobs.get` does. It has
-   * status `idle` if it failed and will be retried; `errors` has the reason. No limit holds it back. It is not included in `enqueued`.
+   * the state `retrying` if it failed and will be retried; `errors` has the reason. No limit holds it back. It is not included in `enqueued`.
    *
    * @throws JobTestingError if the app has no handler for it · JobTestTimeoutError · as `GearMonkeyClient.run` for the input
    */

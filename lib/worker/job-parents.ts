@@ -57,11 +57,11 @@ export class JobParents {
     return parents;
   }
 
-  private decode({ fn, id, status, output, error }: RecordedParent, own: Codec | undefined): ParentJob {
-    if (status === 'lost') throw new ParentLostError(fn, id);
+  private decode({ fn, id, state, output, error }: RecordedParent, own: Codec | undefined): ParentJob {
+    if (state === 'lost') throw new ParentLostError(fn, id);
     const { claim, codec, defaultCodec } = this.options;
     const used = own ?? (fn === claim.fn ? codec : defaultCodec);
-    const value = status === 'success' ? read(used, fn, 'output', output) : undefined;
-    return asParent(defined({ fn, id, status, output: value, error }));
+    const value = state === 'succeeded' ? read(used, fn, 'output', output) : undefined;
+    return asParent(defined({ fn, id, state, output: value, error }));
   }
 }

@@ -17,7 +17,7 @@ export class Host {
       await job.result();
     } catch (error) {
       if (!(error instanceof JobFailedError)) throw error;
-      console.log(`Job ${job.id} ended with status ${(await job.get()).status}: ${error.error.message}`);
+      console.log(`Job ${job.id} ended with state ${(await job.get()).state}: ${error.error.message}`);
     }
   }
 }

@@ -19,9 +19,9 @@ const PAGE = `<!doctype html>
       const [bar, , text] = row.children;
       const source = new EventSource(events);
       const show = ({ data }) => {
-        const { status, dividend, divisor, output } = JSON.parse(data);
+        const { state, dividend, divisor, output } = JSON.parse(data);
         if (divisor) bar.value = dividend / divisor;
-        text.textContent = 'job ' + id + ': ' + status + (output ? ' in ' + output.seconds.toFixed(1) + ' s' : '');
+        text.textContent = 'job ' + id + ': ' + state + (output ? ' in ' + output.seconds.toFixed(1) + ' s' : '');
       };
       source.addEventListener('progress', show);
       source.addEventListener('finished', (event) => { show(event); source.close(); });

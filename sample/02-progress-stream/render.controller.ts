@@ -11,7 +11,7 @@ import {
   Sse,
   type MessageEvent,
 } from '@nestjs/common';
-import { GearMonkeyClient, type Job } from 'nestjs-gearmonkey';
+import { GearMonkeyClient, isFinal, type Job } from 'nestjs-gearmonkey';
 import { finalize, map, type Observable } from 'rxjs';
 import { render, type RenderInput, type RenderOutput } from './render.job.js';
 
@@ -49,17 +49,13 @@ export class RenderController {
     await this.get(id);
     this.log.log(`Someone watches render ${id}`);
     return this.jobs.watch(render, id).pipe(
-      map((job) => ({ type: isOver(job) ? 'finished' : 'progress', data: viewOf(job) })),
+      map((job) => ({ type: isFinal(job.state) ? 'finished' : 'progress', data: viewOf(job) })),
       finalize(() => this.log.log(`No more subscribers to render ${id} here`)),
     );
   }
 }
 
-function isOver({ status }: RenderJob): boolean {
-  return status === 'success' || status === 'error';
-}
-
 /** The data that the page shows. */
-function viewOf({ id, status, progress, output, error }: RenderJob): object {
-  return { id, status, ...progress, output, error: error?.message };
+function viewOf({ id, state, progress, output, error }: RenderJob): object {
+  return { id, state, ...progress, output, error: error?.message };
 }

@@ -54,7 +54,7 @@ class Handlers {
   @Worker(fail)
   async fail(): Promise<never> {
     const failing = await this.jobs.get(fail, '1');
-    throw new UnrecoverableError(`${failing?.status} fails`);
+    throw new UnrecoverableError(`${failing?.state} fails`);
   }
 }
 

@@ -14,6 +14,6 @@ describe('A result that arrives after the timeout of its run', () => {
     const client = new GearMonkeyClient(new MemoryStore(server));
     await runWorker(new MemorySource(server), 'f', () => holdEventLoop(60), { timeout: 20 });
     const job = await client.run('f', 'input', { blocking: true, timeout: '10s' });
-    expect(await job.get()).toMatchObject({ status: 'error', error: { code: 'JOB_TIMEOUT' } });
+    expect(await job.get()).toMatchObject({ state: 'failed', error: { code: 'JOB_TIMEOUT' } });
   });
 });

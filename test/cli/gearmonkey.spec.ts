@@ -43,7 +43,7 @@ describe('gearmonkey', () => {
     expect(shown.stdout).toContain('input      {"path":"a.jpg"}\n');
     expect(shown.stdout).toContain('headers    {"tenant":"a=b"}\n');
     expect(valuesOf(await ask('get', fn, '1', '--json'))).toEqual([
-      expect.objectContaining({ id: '1', status: 'idle', input: { path: 'a.jpg' } }),
+      expect.objectContaining({ id: '1', state: 'scheduled', input: { path: 'a.jpg' } }),
     ]);
   });
 
@@ -66,7 +66,7 @@ describe('gearmonkey', () => {
     expect(bad).toEqual({ code: 2, stdout: '', stderr: 'Error: no \\u001b[31mgood\n' });
     const both = await ask('run', fn, '"bad"', '--wait', '--json');
     expect(both).toMatchObject({ code: 2, stderr: '' });
-    expect(valuesOf(both)).toEqual([expect.objectContaining({ status: 'error' })]);
+    expect(valuesOf(both)).toEqual([expect.objectContaining({ state: 'failed' })]);
   });
 
   inFullTier(() => {
@@ -99,7 +99,7 @@ describe('gearmonkey', () => {
       await rig.client.cancel(fn, id);
       const ended = await watch.ended();
       expect(ended.code).toBe(2);
-      expect(valuesOf(ended).at(-1)).toMatchObject({ status: 'error', error: { code: 'JOB_CANCELLED' } });
+      expect(valuesOf(ended).at(-1)).toMatchObject({ state: 'cancelled', error: { code: 'JOB_CANCELLED' } });
     });
   });
 
@@ -137,7 +137,7 @@ describe('gearmonkey', () => {
       await until(() => rig.redis.exists(`job:${fn}:1`));
       call.signal('SIGINT');
       await expect(call.ended()).resolves.toEqual({ code: 130, stdout: '', stderr: '' });
-      await expect(rig.client.get(fn, '1')).resolves.toMatchObject({ status: 'idle' });
+      await expect(rig.client.get(fn, '1')).resolves.toMatchObject({ state: 'waiting' });
     });
   });
 

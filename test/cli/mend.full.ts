@@ -69,7 +69,7 @@ describe('gearmonkey failures, retry and discard', () => {
       stdout: `${fn} 1 retried\n`,
       stderr: '',
     });
-    await expect(rig.client.get(fn, '1')).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+    await expect(rig.client.get(fn, '1')).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
     expect(await ask('retry', fn, '1')).toMatchObject({
       code: 2,
       stdout: expect.stringContaining('neither'),

@@ -55,7 +55,7 @@ describe('Our client, with a worker in Python', () => {
     await expect(calling).rejects.toThrow(JobFailedError);
     await expect(calling).rejects.toMatchObject({ error: { name: 'Error', message: 'disk full' } });
     const job = await rig.client.run(text(fn), 'x', { blocking: true, timeout: '10s' });
-    await expect(job.get()).resolves.toMatchObject({ status: 'error' });
+    await expect(job.get()).resolves.toMatchObject({ state: 'failed' });
   });
 
   it('schedules a job', async () => {

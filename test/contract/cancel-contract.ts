@@ -15,7 +15,7 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
     const CANCELLED = { status: 'error', output: 'cancelled', code: 'JOB_CANCELLED' };
     const cancelled = async (fn: string, id: string) => {
       await expect(clientOf().get(fn, id)).resolves.toMatchObject({
-        status: 'error',
+        state: 'cancelled',
         error: { name: 'JobCancelledError', code: 'JOB_CANCELLED', message: 'cancelled' },
         times: { finished: expect.any(Date) },
       });
@@ -42,7 +42,7 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
         const [first, second] = await clientOf().runMany(fn, ['a', 'b'], { priority });
         await expect(first?.cancel()).resolves.toBe(true);
         await cancelled(fn, '1');
-        await expect(second?.get()).resolves.toMatchObject({ status: 'idle' });
+        await expect(second?.get()).resolves.toMatchObject({ state: 'waiting' });
         const source = rigOf().source();
         await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('"b"');
         await source.close();
@@ -128,7 +128,7 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
       const watching = lastValueFrom(rigOf().client().watch(fn, job.id).pipe(toArray()));
       await clientOf().cancel(fn, Number(job.id));
       await refused;
-      expect((await watching).at(-1)).toMatchObject({ status: 'error', error: { code: 'JOB_CANCELLED' } });
+      expect((await watching).at(-1)).toMatchObject({ state: 'cancelled', error: { code: 'JOB_CANCELLED' } });
     });
 
     it('returns false for a job that had finished, and changes nothing', async () => {
@@ -143,8 +143,8 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
       ]);
       await expect(good.cancel()).resolves.toBe(false);
       await expect(bad.cancel()).resolves.toBe(false);
-      await expect(good.get()).resolves.toMatchObject({ status: 'success', output: 'good' });
-      await expect(bad.get()).resolves.toMatchObject({ status: 'error', error: { message: 'no' } });
+      await expect(good.get()).resolves.toMatchObject({ state: 'succeeded', output: 'good' });
+      await expect(bad.get()).resolves.toMatchObject({ state: 'failed', error: { message: 'no' } });
     });
 
     it('returns true for a job that was cancelled at any earlier moment', async () => {

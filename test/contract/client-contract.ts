@@ -22,6 +22,7 @@ import { findContract } from './find-contract.js';
 import { listContract } from './list-contract.js';
 import { observableContract } from './observable-contract.js';
 import { pauseContract } from './pause-contract.js';
+import { statesContract } from './states-contract.js';
 import { statisticsContract } from './statistics-contract.js';
 import { retryContract } from './retry-contract.js';
 import { pass, spanOf, type ClientRig } from './rig.js';
@@ -52,7 +53,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         const fn = rig.fn();
         const job = await client.run(fn, { a: 1 });
         expect(job).toMatchObject({ fn, id: '1' });
-        await expect(job.get()).resolves.toMatchObject({ status: 'idle', input: { a: 1 }, attempts: 0 });
+        await expect(job.get()).resolves.toMatchObject({ state: 'waiting', input: { a: 1 }, attempts: 0 });
         expect((await job.get()).times.created).toBeInstanceOf(Date);
       });
 
@@ -117,20 +118,20 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         const fn = rig.fn();
         await runWorker(rig.source(), fn, echo);
         const job = await client.run(fn, 'x', { blocking: true, timeout: '10s' });
-        await expect(job.get()).resolves.toMatchObject({ status: 'success', output: 'x' });
+        await expect(job.get()).resolves.toMatchObject({ state: 'succeeded', output: 'x' });
       });
 
       it('with blocking also returns when the job has failed', async () => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, () => Promise.reject(new Error('no')));
         const job = await client.run(fn, 'x', { blocking: true, timeout: '10s' });
-        await expect(job.get()).resolves.toMatchObject({ status: 'error', error: { message: 'no' } });
+        await expect(job.get()).resolves.toMatchObject({ state: 'failed', error: { message: 'no' } });
       });
 
       it('stops waiting after the timeout; the job continues', async () => {
         const fn = rig.fn();
         await expect(client.run(fn, 'x', { blocking: true, timeout: 50 })).rejects.toThrow(WaitTimeoutError);
-        await expect(client.get(fn, 1)).resolves.toMatchObject({ status: 'idle' });
+        await expect(client.get(fn, 1)).resolves.toMatchObject({ state: 'waiting' });
       });
 
       it('with rollCall rejects without workers, and enqueues nothing', async () => {
@@ -249,7 +250,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
           await expect(client.get(fn, id)).resolves.toBeNull();
           await expect(client.result(fn, id)).rejects.toThrow(JobNotFoundError);
           await expect(client.cancel(fn, id)).rejects.toThrow(JobNotFoundError);
-          await expect(client.get(`${fn}:send`, 1)).resolves.toMatchObject({ status: 'idle' });
+          await expect(client.get(`${fn}:send`, 1)).resolves.toMatchObject({ state: 'waiting' });
         },
       );
 
@@ -313,6 +314,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     pauseContract(() => rig);
     statisticsContract(() => rig);
     listContract(() => rig);
+    statesContract(() => rig);
     findContract(() => rig);
     keepContract(() => rig);
     batchContract(() => rig);

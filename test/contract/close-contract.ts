@@ -38,7 +38,7 @@ export function closeContract(rigOf: () => ClientRig): void {
       await Promise.all(waiting);
       const [events, , , [first]] = (await observed) as [unknown[], unknown[], unknown[], unknown[]];
       expect(events).not.toContainEqual(expect.objectContaining({ type: 'finish' }));
-      expect([undefined, expect.objectContaining({ status: 'idle' })]).toContainEqual(first);
+      expect([undefined, expect.objectContaining({ state: 'waiting' })]).toContainEqual(first);
     });
 
     it('throws nothing at subscribers without an error handler', async () => {

@@ -8,7 +8,7 @@ import { claimInOrder, claimOne, claimUpTo, released, retry, snoozed, success } 
 import type { ClientRig } from './rig.js';
 
 const DRAINED = {
-  status: 'error',
+  state: 'cancelled',
   error: { name: 'JobDrainedError', code: 'JOB_DRAINED', message: 'drained' },
   times: { finished: expect.any(Date) },
 };
@@ -59,7 +59,7 @@ export function drainContract(rigOf: () => ClientRig): void {
       await expect(drainedInputs()).resolves.toEqual(expected);
       await expect(client.drain(fn, options)).resolves.toBe(0);
       await expect(source.settle([success(running, '"out"')])).resolves.toEqual([]);
-      await expect(client.get(fn, running.id)).resolves.toMatchObject({ status: 'success', output: 'out' });
+      await expect(client.get(fn, running.id)).resolves.toMatchObject({ state: 'succeeded', output: 'out' });
       const left = 7 - expected.length;
       await claimInOrder(source, fn, left);
       await expectOnly(fn, []);
@@ -137,7 +137,7 @@ export function drainContract(rigOf: () => ClientRig): void {
       await client.runMany(fn, Array.from({ length: 2000 }));
       const reason = new Error('enough');
       await expect(client.drain(fn, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-      await expect(client.get(fn, 1)).resolves.toMatchObject({ status: 'idle' });
+      await expect(client.get(fn, 1)).resolves.toMatchObject({ state: 'waiting' });
       // It is asked at the beginning and before each step: of the empty queue `high`, and then of this one.
       let asked = 0;
       const throwIfAborted = () => {
@@ -146,7 +146,7 @@ export function drainContract(rigOf: () => ClientRig): void {
       const signal = { throwIfAborted } as AbortSignal;
       await expect(client.drain(fn, { signal })).rejects.toBe(reason);
       await expect(client.get(fn, 1)).resolves.toMatchObject(DRAINED);
-      await expect(client.get(fn, 2000)).resolves.toMatchObject({ status: 'idle' });
+      await expect(client.get(fn, 2000)).resolves.toMatchObject({ state: 'waiting' });
     });
 
     it('loses no job to workers that claim meanwhile: each runs or is removed', async () => {

@@ -8,7 +8,7 @@ import { until } from '../support/until.js';
 import { claimOne, claimUpTo, inputOf, released, retry, snoozed, success } from './claiming.js';
 import { pass, spanOf, subscribed, workersLook, type ClientRig } from './rig.js';
 
-const EXPIRED = { status: 'error', attempts: 0, error: { name: 'JobExpiredError', code: 'JOB_EXPIRED' } };
+const EXPIRED = { state: 'failed', attempts: 0, error: { name: 'JobExpiredError', code: 'JOB_EXPIRED' } };
 const PAST = new Date(1000);
 const HOUR_MS = 3_600_000;
 
@@ -178,10 +178,10 @@ export function expiryContract(rigOf: () => ClientRig): void {
         await runWorker(rigOf().source(), behind, () => 'ran');
         await pass(rigOf(), spanOf(rigOf()));
         await workersLook(rigOf());
-        expect((await job.get()).status).toBe('busy');
+        expect((await job.get()).state).toBe('running');
         await source.settle([released(claim)]);
         await source.close();
-        await until(async () => (await workersLook(rigOf()), (await last.get()).status === 'success'));
+        await until(async () => (await workersLook(rigOf()), (await last.get()).state === 'succeeded'));
         await expect(job.get()).resolves.toMatchObject(EXPIRED);
       });
 

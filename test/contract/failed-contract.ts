@@ -60,7 +60,7 @@ export function failedContract(rigOf: () => ClientRig): void {
       const [id = ''] = await failed(fn, ['broken']);
       await expect(client.retry(fn, id).done).resolves.toBe(1);
       const job = await client.get(fn, id);
-      expect(job).toMatchObject({ status: 'idle', attempts: 0, input: 'broken' });
+      expect(job).toMatchObject({ state: 'waiting', attempts: 0, input: 'broken' });
       expect(job?.error).toBeUndefined();
       expect(job?.times.finished).toBeUndefined();
       await expect(totalOf(client, fn, 'failed')).resolves.toBe(0);
@@ -70,7 +70,7 @@ export function failedContract(rigOf: () => ClientRig): void {
       expect(claim).toMatchObject({ id, attempts: 1 });
       await source.settle([success(claim, '"out"')]);
       await expect(client.get(fn, id)).resolves.toMatchObject({
-        status: 'success',
+        state: 'succeeded',
         output: 'out',
         attempts: 1,
       });
@@ -162,7 +162,7 @@ export function failedContract(rigOf: () => ClientRig): void {
       await client.run(fn, 'next');
       const source = rigOf().source();
       await expect(claimInOrder(source, fn, 2)).resolves.toEqual(['"late"', '"next"']);
-      await expect(job.get()).resolves.toMatchObject({ status: 'success', attempts: 1 });
+      await expect(job.get()).resolves.toMatchObject({ state: 'succeeded', attempts: 1 });
       await expect(totalOf(client, fn, 'waiting')).resolves.toBe(0);
       await source.close();
     });
@@ -191,7 +191,7 @@ export function failedContract(rigOf: () => ClientRig): void {
       const [first = '', second = ''] = await failed(fn, ['a', 'b', 'c']);
       await expect(client.discard(fn, first).done).resolves.toBe(1);
       await expect(client.get(fn, first)).resolves.toBeNull();
-      await expect(client.get(fn, second)).resolves.toMatchObject({ status: 'error' });
+      await expect(client.get(fn, second)).resolves.toMatchObject({ state: 'failed' });
       await expect(client.discard(fn, { state: 'failed' }).done).resolves.toBe(2);
       await expect(totalOf(client, fn, 'failed')).resolves.toBe(0);
       await client.run(fn, 'next');

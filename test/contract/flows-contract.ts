@@ -30,7 +30,7 @@ export function flowsContract(rigOf: () => ClientRig): void {
           const parents = await job.parents();
           ran.push(String(input));
           if (String(input).startsWith('fail')) throw new Error('as told');
-          return [input, ...parents.map(({ output, status }) => output ?? status)];
+          return [input, ...parents.map(({ output, state }) => output ?? state)];
         },
         settings,
       );
@@ -118,7 +118,7 @@ export function flowsContract(rigOf: () => ClientRig): void {
         const waiting = flow.jobOf(child);
         const { jobs } = await client().list(fn, { state: 'scheduled' });
         expect(jobs.map(({ id }) => id)).toEqual([waiting?.id]);
-        expect((await waiting?.get())?.status).toBe('idle');
+        expect((await waiting?.get())?.state).toBe('scheduled');
         expect((await waiting?.get())?.waitsForJobs).toBe(1);
         go.open();
         await waiting?.result();
@@ -194,7 +194,7 @@ export function flowsContract(rigOf: () => ClientRig): void {
         const { fn } = await runNamed();
         const last: FlowNode = { job: fn, input: 'last', options: { onParentError: 'run' } };
         const flow = await client().flow(node(fn, 'first', node(fn, 'fail', last), node(fn, 'good', last)));
-        await expect(flow.jobOf(last)?.result()).resolves.toEqual(['last', 'error', ['good', ['first']]]);
+        await expect(flow.jobOf(last)?.result()).resolves.toEqual(['last', 'failed', ['good', ['first']]]);
       });
 
       it("run a job with onParentError: 'run' that sees a parent which was retried meanwhile as failed", async () => {
@@ -209,7 +209,7 @@ export function flowsContract(rigOf: () => ClientRig): void {
             if (input === 'fails') again.open();
             if (input === 'fails') await end.passed;
             if (input === 'slow') await again.passed;
-            return (await job.parents()).map(({ status, error }) => error?.code ?? status);
+            return (await job.parents()).map(({ state, error }) => error?.code ?? state);
           },
           { concurrency: 3, retry: { attempts: 1 } },
         );
@@ -217,9 +217,9 @@ export function flowsContract(rigOf: () => ClientRig): void {
         const fails = node(fn, 'fails', last);
         const flow = await client().flow(node(fn, 'first', fails, node(fn, 'slow', last)));
         const { id = '' } = flow.jobOf(fails) ?? {};
-        await eventually(async () => expect((await client().get(fn, id))?.status).toBe('error'));
+        await eventually(async () => expect((await client().get(fn, id))?.state).toBe('failed'));
         await expect(client().retry(fn, id).done).resolves.toBe(1);
-        await expect(flow.jobOf(last)?.result()).resolves.toEqual(['JOB_RETRIED', 'success']);
+        await expect(flow.jobOf(last)?.result()).resolves.toEqual(['JOB_RETRIED', 'succeeded']);
         end.open();
         await expect(lastValueFrom(flow.progress$)).resolves.toEqual({ done: 4, failed: 0, total: 4 });
       });
@@ -338,7 +338,7 @@ export function flowsContract(rigOf: () => ClientRig): void {
           error: { code: 'PARENT_FAILED' },
         });
         const run = { after: [good, bad], onParentError: 'run' } as const;
-        await expect(client().call(fn, 'both', run)).resolves.toEqual(['both', ['good'], 'error']);
+        await expect(client().call(fn, 'both', run)).resolves.toEqual(['both', ['good'], 'failed']);
       });
 
       it('ends a flow at once, also without a worker, that begins after a job which has failed', async () => {
@@ -442,7 +442,7 @@ export function flowsContract(rigOf: () => ClientRig): void {
       const flow = await client().flow(node(fn, 'first', child));
       const waiting = flow.jobOf(child);
       await waiting?.update({ input: 'changed', priority: 'high' });
-      expect((await waiting?.get())?.status).toBe('idle');
+      expect((await waiting?.get())?.state).toBe('scheduled');
       go.open();
       await expect(waiting?.result()).resolves.toBe('changed');
     });

@@ -68,7 +68,7 @@ export function keepContract(rigOf: () => ClientRig): void {
         expect((await client.list(fn, { state: 'succeeded' })).jobs.map(({ id }) => id)).toEqual(['6']),
       );
       await expect(client.list(fn, { state: 'failed' })).resolves.toMatchObject({ total: 3 });
-      await expect(waiting.get()).resolves.toMatchObject({ status: 'idle' });
+      await expect(waiting.get()).resolves.toMatchObject({ state: 'waiting' });
     });
 
     it('leaves a failed job that was retried, though newer ones have failed', async () => {
@@ -87,7 +87,7 @@ export function keepContract(rigOf: () => ClientRig): void {
       await eventually(async () =>
         expect((await client.list(fn, { state: 'failed' })).jobs.map(({ id: one }) => one)).toEqual(['3']),
       );
-      await expect(client.get(fn, id)).resolves.toMatchObject({ status: 'busy' });
+      await expect(client.get(fn, id)).resolves.toMatchObject({ state: 'running' });
       await expect(source.settle([success(again)])).resolves.toEqual([]);
     });
   });

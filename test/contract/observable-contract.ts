@@ -164,23 +164,23 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
           .watch(fn, job.id)
           .pipe(
             timeout(PATIENCE_MS),
-            map(({ status, progress }) => `${status} ${progress?.dividend ?? '-'}`),
+            map(({ state, progress }) => `${state} ${progress?.dividend ?? '-'}`),
             map((state) => (seen.includes(state) ? state : seen[seen.push(state) - 1])),
           ),
       );
-      await eventually(() => expect(seen).toContain('idle -'));
+      await eventually(() => expect(seen).toContain('waiting -'));
       await runWorker(rigOf().source(), fn, async (_, running) => {
         await step.passed;
         await running.update(1, 2);
         await end.passed;
         return 'out';
       });
-      await eventually(() => expect(seen).toContain('busy -'));
+      await eventually(() => expect(seen).toContain('running -'));
       step.open();
-      await eventually(() => expect(seen).toContain('busy 1'));
+      await eventually(() => expect(seen).toContain('running 1'));
       end.open();
-      await expect(done).resolves.toBe('success 1');
-      expect(seen).toEqual(['idle -', 'busy -', 'busy 1', 'success 1']);
+      await expect(done).resolves.toBe('succeeded 1');
+      expect(seen).toEqual(['waiting -', 'running -', 'running 1', 'succeeded 1']);
       await unsubscribed(fn);
     });
 
@@ -190,7 +190,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       const job = await clientOf().run(fn, 'x', { blocking: true, timeout: '10s' });
       const seen = await all(clientOf().watch(fn, job.id));
       expect(seen).toHaveLength(1);
-      expect(seen[0]).toMatchObject({ status: 'success', output: 'out' });
+      expect(seen[0]).toMatchObject({ state: 'succeeded', output: 'out' });
     });
 
     it('of a job that fails ends with its error as a snapshot', async () => {
@@ -198,7 +198,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       const job = await clientOf().run(fn, 'x');
       await runWorker(rigOf().source(), fn, () => Promise.reject(new Error('no')));
       const seen = await all(clientOf().watch(fn, job.id));
-      expect(seen.at(-1)).toMatchObject({ status: 'error', error: { message: 'no' } });
+      expect(seen.at(-1)).toMatchObject({ state: 'failed', error: { message: 'no' } });
     });
 
     it('of a job that is not there is an error', async () => {

@@ -41,7 +41,8 @@ export function pauseContract(rigOf: () => ClientRig): void {
       await pass(rigOf(), spanOf(rigOf()));
       for (const { looks } of workers) await looks();
       expect(workers.flatMap(({ began }) => began)).toEqual(['before']);
-      for (const job of jobs) await expect(job.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+      for (const job of jobs)
+        await expect(job.get()).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
       await client.resume(fn);
       const outputs = await Promise.all(jobs.map((job) => job.result({ timeout: '20s' })));
       expect(outputs).toEqual(['a', 'b', 'due']);
@@ -66,12 +67,12 @@ export function pauseContract(rigOf: () => ClientRig): void {
       const end = gate<string>();
       const { looks } = await worker(fn, () => end.passed);
       const [first, second] = await client.runMany(fn, [1, 2]);
-      await eventually(async () => expect((await first?.get())?.status).toBe('busy'));
+      await eventually(async () => expect((await first?.get())?.state).toBe('running'));
       await client.pause(fn);
       end.open('out');
       await expect(first?.result({ timeout: '20s' })).resolves.toBe('out');
       await looks();
-      await expect(second?.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+      await expect(second?.get()).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
       await client.resume(fn);
       await expect(second?.result({ timeout: '20s' })).resolves.toBe('out');
     });
@@ -85,7 +86,7 @@ export function pauseContract(rigOf: () => ClientRig): void {
       await looks();
       expect(source.health?.()).toMatchObject({ connected: true });
       await expect(client.rollCall(fn)).resolves.toBe(1);
-      await expect(job.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+      await expect(job.get()).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
       await started.stop(0);
       await worker(fn);
       await client.resume(fn);
@@ -130,7 +131,7 @@ export function pauseContract(rigOf: () => ClientRig): void {
       ]);
       const claiming = other.claim(slots, AbortSignal.timeout(PATIENCE_MS));
       // The worker recovers the claim, but gets no job.
-      await eventually(async () => expect((await client.get(fn, lost.id))?.status).toBe('idle'));
+      await eventually(async () => expect((await client.get(fn, lost.id))?.state).toBe('waiting'));
       const { id } = await client.run(beside, 'x');
       const [claim, ...more] = await claiming;
       expect([claim?.fn, claim?.id, more]).toEqual([beside, id, []]);
@@ -188,7 +189,7 @@ export function pauseContract(rigOf: () => ClientRig): void {
         await until(async () => client.get(fn, job));
       }
       await looks();
-      await eventually(async () => expect((await client.get(fn, 2))?.status).toBe('idle'));
+      await eventually(async () => expect((await client.get(fn, 2))?.state).toBe('waiting'));
       await client.schedules.remove(`each-second-of-${fn}`);
       expect(began).toEqual([]);
       await client.resume(fn);
@@ -212,7 +213,7 @@ export function pauseContract(rigOf: () => ClientRig): void {
       await client.run(fn, 'x');
       await running.stop(60_000);
       await stopWorkers();
-      await expect(client.get(fn, 1)).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+      await expect(client.get(fn, 1)).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
       await client.resume(fn);
     });
   });

@@ -6,7 +6,7 @@ import type { RunningJob } from '../../lib/worker/running-job.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
 import { claimOne, failure, released, retry, success } from './claiming.js';
-import { subscribed, type ClientRig } from './rig.js';
+import { pass, spanOf, subscribed, type ClientRig } from './rig.js';
 
 /** The part of the client's contract that is about jobs that are tried again. */
 export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkeyClient): void {
@@ -39,8 +39,8 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       await runWorker(rigOf().source(), fn, failing);
       const retrying = { attempts: 3, delay: 10, jitter: 0 };
       const job = await clientOf().run(fn, 'x', { retry: retrying, blocking: true, timeout: '10s' });
-      const { status, attempts, error, errors } = await job.get();
-      expect([status, attempts, error?.message]).toEqual(['error', 3, 'attempt 3']);
+      const { state, attempts, error, errors } = await job.get();
+      expect([state, attempts, error?.message]).toEqual(['failed', 3, 'attempt 3']);
       expect(errors.map(({ attempt, name, message }) => [attempt, name, message])).toEqual([
         [1, 'RangeError', 'attempt 1'],
         [2, 'RangeError', 'attempt 2'],
@@ -48,20 +48,22 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       ]);
     });
 
-    it('waits as an idle job with its errors, and may succeed', async () => {
+    it('is shown as such with its errors, and may succeed', async () => {
       const fn = rigOf().fn();
       const source = rigOf().source();
       const job = await clientOf().run(fn, 'x');
-      await source.settle([retry(await claimOne(source, fn), 50, 'disk full')]);
+      await source.settle([retry(await claimOne(source, fn), spanOf(rigOf()), 'disk full')]);
       const waiting = await job.get();
       expect(waiting).toMatchObject({
-        status: 'idle',
+        state: 'retrying',
         attempts: 1,
         errors: [{ attempt: 1, message: 'disk full' }],
       });
       expect(waiting.error).toBeUndefined();
+      await pass(rigOf(), spanOf(rigOf()));
+      expect((await job.get()).state).toBe('waiting');
       await source.settle([success(await claimOne(source, fn), '"out"')]);
-      await expect(job.get()).resolves.toMatchObject({ status: 'success', output: 'out', attempts: 2 });
+      await expect(job.get()).resolves.toMatchObject({ state: 'succeeded', output: 'out', attempts: 2 });
       await source.close();
     });
 
@@ -83,13 +85,13 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       ]);
     });
 
-    it('is idle while it is snoozed, and can be cancelled', async () => {
+    it('is scheduled while it is snoozed, and can be cancelled', async () => {
       const fn = rigOf().fn();
       await runWorker(rigOf().source(), fn, () => {
         throw new SnoozeError('1h');
       });
       const job = await clientOf().run(fn, 'x');
-      await eventually(async () => expect(await job.get()).toMatchObject({ status: 'idle', snoozes: 1 }));
+      await eventually(async () => expect(await job.get()).toMatchObject({ state: 'scheduled', snoozes: 1 }));
       await expect(job.cancel()).resolves.toBe(true);
       await expect(job.get()).resolves.toMatchObject({ attempts: 0, error: { code: 'JOB_CANCELLED' } });
     });
@@ -99,7 +101,7 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       const source = rigOf().source();
       const job = await clientOf().run(fn, 'x');
       await source.settle([released(await claimOne(source, fn))]);
-      await expect(job.get()).resolves.toMatchObject({ status: 'idle', attempts: 0, errors: [] });
+      await expect(job.get()).resolves.toMatchObject({ state: 'waiting', attempts: 0, errors: [] });
       await source.settle([failure(await claimOne(source, fn), 'no')]);
       await expect(job.get()).resolves.toMatchObject({
         attempts: 1,

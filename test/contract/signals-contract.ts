@@ -263,7 +263,7 @@ export function signalsContract(rigOf: () => ClientRig): void {
       const { fn, job } = await runJob((running) => running.waitFor('approved', LONG));
       await waits(fn, job.id, 'approved');
       const seen = await job.get();
-      expect(seen).toMatchObject({ status: 'idle', waitsFor: ['approved'], attempts: 0 });
+      expect(seen).toMatchObject({ state: 'scheduled', waitsFor: ['approved'], attempts: 0 });
       expect(Number(seen.times.waitsUntil)).toBeGreaterThan(Date.now() + 6 * 86_400_000);
       const { jobs } = await rigOf().client().list(fn, { state: 'scheduled' });
       expect(jobs).toEqual([expect.objectContaining({ id: job.id, waitsFor: ['approved'] })]);

@@ -114,7 +114,7 @@ export function uniqueContract(rigOf: () => ClientRig): void {
         await eventually(async () =>
           expect(await client.run(fn, 'y', UNFINISHED)).toMatchObject({ id: '2', created: true }),
         );
-        await expect(job.get()).resolves.toMatchObject({ status: 'error', error: { code: 'JOB_EXPIRED' } });
+        await expect(job.get()).resolves.toMatchObject({ state: 'failed', error: { code: 'JOB_EXPIRED' } });
       });
 
       it('is created once, however many clients ask at once', async () => {

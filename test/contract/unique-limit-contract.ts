@@ -68,7 +68,7 @@ export function uniqueLimitContract(rigOf: () => ClientRig): void {
       };
       await runWorker(rigOf().source(), index, handle, { concurrency: 5 });
       const last = jobs.at(-1);
-      await eventually(async () => expect(await last?.get()).toMatchObject({ status: 'success' }));
+      await eventually(async () => expect(await last?.get()).toMatchObject({ state: 'succeeded' }));
       expect(most).toBe(1);
       const again = await client.run(index, { tenant: 'a', text: 9 });
       expect([again.created, again.id]).toEqual([true, '11']);

@@ -32,7 +32,7 @@ export function updateContract(rigOf: () => ClientRig): void {
       const [first, second] = await client.runMany(fn, [{ n: 1 }, { n: 2 }]);
       await expect(client.update(fn, 1, { input: { n: 10 } })).resolves.toBeUndefined();
       await expect(second?.update({ input: { n: 20 } })).resolves.toBeUndefined();
-      await expect(first?.get()).resolves.toMatchObject({ status: 'idle', input: { n: 10 } });
+      await expect(first?.get()).resolves.toMatchObject({ state: 'waiting', input: { n: 10 } });
       await expectOnly(fn, ['{"n":10}', '{"n":20}']);
     });
 
@@ -71,7 +71,7 @@ export function updateContract(rigOf: () => ClientRig): void {
       const before = await job.get();
       await job.update({ input: 'y', delay: '1h' });
       const { times, ...after } = await job.get();
-      expect(after).toMatchObject({ input: 'y', headers: { tenant: 'a' }, status: 'idle' });
+      expect(after).toMatchObject({ input: 'y', headers: { tenant: 'a' }, state: 'scheduled' });
       expect(times).toMatchObject({ created: before.times.created, expires: before.times.expires });
       expect(Math.abs(Number(times.scheduled) - Date.now() - HOUR_MS)).toBeLessThan(60_000);
     });

@@ -42,7 +42,7 @@ describe('jobs of the dashboard', () => {
     const client = app.get(GearMonkeyClient);
     const tags = ['order:7', '<b>&"'];
     const { id } = await client.run('bad', { secret: '4111' }, { tags });
-    await until(async () => (await client.get('bad', id))?.status === 'error');
+    await until(async () => (await client.get('bad', id))?.state === 'failed');
     const other = await client.run('idle', 1, { unique: { key: 'one' }, tags: ['order:7'] });
 
     const find = (query: string) => json<JobsView>(base, `/api/find?${query}`);

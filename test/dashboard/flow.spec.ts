@@ -66,15 +66,15 @@ describe('flows of the dashboard', () => {
     const flow = await client.flow(node(first, node(left, end), node(right, end)));
     const ids = flow.jobs.map(({ id }) => id);
     const of = (fn: string) => ({ fn, id: flow.jobs.find((job) => job.fn === fn)?.id });
-    await eventually(async () => expect((await flow.root.get()).status).toBe('busy'));
+    await eventually(async () => expect((await flow.root.get()).state).toBe('running'));
     const view = await flowOf(last, flow.jobOf(end)?.id);
     expect(view).toEqual({
       ...{ done: 0, failed: 0, total: 4, hidden: 0 },
       members: expect.arrayContaining([
-        { ...of(first), status: 'busy', waits: false, parents: [] },
-        { ...of(left), status: 'idle', waits: true, parents: [of(first)] },
-        { ...of(right), status: 'idle', waits: true, parents: [of(first)] },
-        { ...of(last), status: 'idle', waits: true, parents: expect.arrayContaining([of(left), of(right)]) },
+        { ...of(first), state: 'running', parents: [] },
+        { ...of(left), state: 'scheduled', parents: [of(first)] },
+        { ...of(right), state: 'scheduled', parents: [of(first)] },
+        { ...of(last), state: 'scheduled', parents: expect.arrayContaining([of(left), of(right)]) },
       ]),
     });
     expect(view.members.map(({ id }) => id)).toEqual(ids);
@@ -86,12 +86,12 @@ describe('flows of the dashboard', () => {
       expect(await flowOf(first, flow.root.id)).toMatchObject({ done: 2, failed: 2, total: 4 }),
     );
     const { members } = await flowOf(first, flow.root.id);
-    expect(members.map(({ fn, status, waits }) => [fn, status, waits])).toEqual(
+    expect(members.map(({ fn, state }) => [fn, state])).toEqual(
       expect.arrayContaining([
-        [first, 'success', false],
-        [left, 'success', false],
-        [right, 'error', false],
-        [last, 'error', false],
+        [first, 'succeeded'],
+        [left, 'succeeded'],
+        [right, 'failed'],
+        [last, 'failed'],
       ]),
     );
   });
@@ -157,7 +157,10 @@ describe('flows of the dashboard', () => {
     const flow = await client.flow(node(fn));
     const added = await client.run(fn, 1, { after: [flow.root] });
     const view = await flowOf(fn, added.id);
-    expect(view).toMatchObject({ total: 2, members: [{ id: flow.root.id }, { id: added.id, waits: true }] });
+    expect(view).toMatchObject({
+      total: 2,
+      members: [{ id: flow.root.id }, { id: added.id, state: 'scheduled' }],
+    });
     expect(view.members[1]?.parents).toEqual([{ fn, id: flow.root.id }]);
     const alone = await client.run(fn, 1);
     const behind = await client.run(fn, 1, { after: [alone] });
@@ -182,11 +185,11 @@ describe('flows of the dashboard', () => {
     await redis.redis.set(`job:${fn}:${kept}:parents`, 'x');
     await redis.redis.hset(`job:${fn}:${other}`, 'mark', '1');
     const { members } = await flowOf(fn, flow.root.id);
-    expect(members.slice(1).map(({ status, parents }) => [status, parents.length])).toEqual([
+    expect(members.slice(1).map(({ state, parents }) => [state, parents.length])).toEqual([
       ['gone', 0],
       ['gone', 0],
       ['gone', 0],
-      ['idle', 0],
+      ['scheduled', 0],
     ]);
   });
 
@@ -239,7 +242,7 @@ describe('flows of the dashboard', () => {
       failed: 0,
       total: 0,
       hidden: 2,
-      members: [{ fn, status: 'idle' }],
+      members: [{ fn, state: 'waiting' }],
     });
     expect(view.members).toHaveLength(1);
   });

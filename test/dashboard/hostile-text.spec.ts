@@ -91,7 +91,7 @@ describe.each(PLATFORMS)('hostile text on %s', (platform) => {
     const client = app.get(GearMonkeyClient);
     for (const text of TEXTS) {
       const { id } = await client.run('bad', text);
-      await until(async () => (await client.get('bad', id))?.status === 'error');
+      await until(async () => (await client.get('bad', id))?.state === 'failed');
       for (const part of ['input', 'output']) {
         await check(base, `/api/payload?fn=bad&id=${id}&part=${part}`);
         await check(base, `/api/raw?fn=bad&id=${id}&part=${part}`);

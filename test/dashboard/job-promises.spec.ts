@@ -39,7 +39,7 @@ describe('the page of a job', () => {
     await eventually(async () => expect((await read()).state).toBe('succeeded'));
     const job = await read();
     expect(job).toMatchObject({
-      ...{ id, fn, status: 'success', tags: ['red', 'blue'], headers: { trace: 'x' } },
+      ...{ id, fn, state: 'succeeded', tags: ['red', 'blue'], headers: { trace: 'x' } },
       times: { created: expect.any(String), started: expect.any(String), finished: expect.any(String) },
       errors: [{ attempt: 1, name: 'TypeError', message: 'the first attempt' }],
       steps: [{ name: 'a step', bytes: 6 }],

@@ -106,7 +106,7 @@ describe('a large job of the dashboard', () => {
       await job.step('large', () => 'x'.repeat(100_000));
     });
     const { id } = await client.run(fn, null);
-    await eventually(async () => expect((await client.get(fn, id))?.status).toBe('success'));
+    await eventually(async () => expect((await client.get(fn, id))?.state).toBe('succeeded'));
     await redis.redis.hset(`job:${fn}:${id}`, 'step:large', `1:2:${'x'.repeat(MEGABYTE)}`);
     const job = await json<JobView>(base, `/api/job?fn=${fn}&id=${id}`);
     expect(job.steps).toMatchObject([{ name: 'large', bytes: MEGABYTE }]);

@@ -39,7 +39,7 @@ describe('the page of a job of a flow', () => {
       const flow = await client.flow(node('split', ...parts));
       await eventually(async () => {
         const jobs = await Promise.all(parts.map((part) => flow.jobOf(part)?.get()));
-        expect(jobs.map((job) => job?.status)).toEqual(['busy', 'busy']);
+        expect(jobs.map((job) => job?.state)).toEqual(['running', 'running']);
       });
       const { page, misdeeds } = await show('join', flow.jobOf(end)?.id);
       const asked: string[] = [];
@@ -51,9 +51,9 @@ describe('the page of a job of a flow', () => {
       await page.getByRole('heading', { name: 'Flow' }).click();
       const drawing = page.getByRole('region', { name: 'Jobs of the flow' });
       const links = () => drawing.getByRole('link').evaluateAll((all) => all.map((one) => one.textContent));
-      await drawing.getByRole('link', { name: 'join 1: blocked' }).waitFor();
+      await drawing.getByRole('link', { name: 'join 1: scheduled' }).waitFor();
       expect(asked.filter((path) => /flow/.test(path))).toHaveLength(2);
-      for (const name of ['split 1: success', 'encode 1: running', 'encode 2: running'])
+      for (const name of ['split 1: succeeded', 'encode 1: running', 'encode 2: running'])
         await drawing.getByRole('link', { name }).waitFor();
       expect(await links()).toHaveLength(4);
       expect(await drawing.locator('[aria-current]').getAttribute('href')).toContain('fn=join');
@@ -65,9 +65,9 @@ describe('the page of a job of a flow', () => {
 
       // The job that is shown changes: so does the drawing.
       go.open();
-      await drawing.getByRole('link', { name: 'join 1: success' }).waitFor();
+      await drawing.getByRole('link', { name: 'join 1: succeeded' }).waitFor();
       await page.getByText('4 of 4 jobs ended').waitFor();
-      await drawing.getByRole('link', { name: 'encode 2: success' }).focus();
+      await drawing.getByRole('link', { name: 'encode 2: succeeded' }).focus();
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { level: 1, name: 'encode 2' }).waitFor();
       await drawing.locator('[aria-current][href*="fn=encode&id=2"]').waitFor();
@@ -91,15 +91,15 @@ describe('the page of a job of a flow', () => {
       const { page, misdeeds } = await show('split', flow.root.id);
       await page.getByRole('heading', { name: 'Flow' }).click();
       await page.getByText('300 of 401 jobs shown').waitFor();
-      const group = page.getByRole('button', { name: '299 jobs of encode: 1 failed, 298 waiting' });
+      const group = page.getByRole('button', { name: '299 jobs of encode: 1 cancelled, 298 waiting' });
       await group.focus();
       await page.keyboard.press('Enter');
       const list = page.getByRole('region', { name: 'Jobs of encode' });
       await list.getByRole('link', { name: '299', exact: true }).waitFor();
       expect(await list.getByRole('link').count()).toBe(299);
-      expect(await list.getByRole('listitem').first().innerText()).toBe('7 failed');
+      expect(await list.getByRole('listitem').first().innerText()).toBe('7 cancelled');
       await page.getByRole('button', { name: 'Show more' }).click();
-      await page.getByRole('button', { name: '400 jobs of encode: 1 failed, 399 waiting' }).waitFor();
+      await page.getByRole('button', { name: '400 jobs of encode: 1 cancelled, 399 waiting' }).waitFor();
       expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
       await list.getByRole('link', { name: '7', exact: true }).click();
       await page.getByRole('heading', { level: 1, name: 'encode 7' }).waitFor();
@@ -125,7 +125,7 @@ describe('the page of a job of a flow', () => {
       await page.getByText('21 of 21 jobs ended').waitFor();
       expect(await page.getByText('without success').count()).toBe(0);
       const drawing = page.getByRole('region', { name: 'Jobs of the flow' });
-      const group = drawing.getByRole('button', { name: /^20 jobs of encode: \d+ success, \d+ gone$/ });
+      const group = drawing.getByRole('button', { name: /^20 jobs of encode: \d+ succeeded, \d+ gone$/ });
       expect((await group.boundingBox())?.x).toBeGreaterThan(
         (await drawing.locator('[aria-current]').boundingBox())?.x ?? Infinity,
       );
@@ -158,7 +158,7 @@ describe('the page of a job of a flow', () => {
       expect(heads?.split('M')).toHaveLength(1 + 61);
       const leftOf = async (name: string) =>
         (await drawing.getByRole('link', { name }).boundingBox())?.x ?? NaN;
-      expect(await leftOf('end59 1: blocked')).toBeGreaterThan(await leftOf('late 1: blocked'));
+      expect(await leftOf('end59 1: scheduled')).toBeGreaterThan(await leftOf('late 1: scheduled'));
       expect(misdeeds).toEqual({ errors: [], foreign: [] });
     },
     TEST_MS,
@@ -174,7 +174,7 @@ describe('the page of a job of a flow', () => {
       const { page, misdeeds } = await show(HOSTILE, flow.jobOf(end)?.id);
       await page.getByRole('heading', { name: 'Flow' }).click();
       const drawing = page.getByRole('region', { name: 'Jobs of the flow' });
-      await drawing.getByRole('button', { name: `14 jobs of ${HOSTILE}: 14 blocked` }).click();
+      await drawing.getByRole('button', { name: `14 jobs of ${HOSTILE}: 14 scheduled` }).click();
       await page.getByText(`14 × ${HOSTILE}`).waitFor();
       const hrefs = await page
         .locator('main svg a')
@@ -208,7 +208,7 @@ describe('the page of a job of a flow', () => {
       const end = node('join');
       const many = Array.from({ length: 20 }, () => node('cut', end));
       const flow = await client.flow(node('split', node('encode', end), node('publish'), ...many));
-      await eventually(async () => expect((await flow.jobOf(end)?.get())?.status).toBe('error'));
+      await eventually(async () => expect((await flow.jobOf(end)?.get())?.state).toBe('failed'));
       const viewport = { width, height: 800 };
       const { page, misdeeds } = await show('split', flow.root.id, {
         colorScheme,

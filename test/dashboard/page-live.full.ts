@@ -68,7 +68,7 @@ describe('the page, live', () => {
       const last = await pages[1]?.context().newPage();
       await last?.goto(`${base}/`);
       for (let n = 0; n < jobs.length; n++) {
-        await eventually(async () => expect((await jobs[n]?.get())?.status).toBe('busy'), {
+        await eventually(async () => expect((await jobs[n]?.get())?.state).toBe('running'), {
           timeout: 60_000,
         });
         gates.letGo(`${n}.jpg`);

@@ -107,7 +107,7 @@ describe('the views of the page', () => {
       const titles = {
         '': 'Overview · Orders',
         'fn?fn=mail': 'mail · Orders',
-        'jobs?fn=mail&state=success': 'mail: success jobs · Orders',
+        'jobs?fn=mail&state=succeeded': 'mail: succeeded jobs · Orders',
         'jobs?fn=mail&tag=order:7': 'mail: jobs with the tag order:7 · Orders',
         'jobs?fn=mail&key=ada': 'mail: jobs with the key ada · Orders',
         'job?fn=mail&id=1': 'mail 1 · Orders',
@@ -144,7 +144,7 @@ describe('the views of the page', () => {
 
       // What has ended while the dialog was on its way can't be confirmed.
       const held = await client.run(resize, { path: 'a.jpg', outcome: 'hold' });
-      await eventually(async () => expect((await held.get()).status).toBe('busy'));
+      await eventually(async () => expect((await held.get()).state).toBe('running'));
       await page.goto(`${base}/#/jobs?fn=resize&state=running`);
       const cancel = page.getByRole('button', { name: 'Cancel all running' });
       await cancel.waitFor();

@@ -166,12 +166,11 @@ async function encodeFilm(
   await workers.add('subtitle', () => Promise.reject(new Error('No such language')), {
     retry: { attempts: 1 },
   });
-  const statuses = async () =>
-    (await Promise.all(flow.jobs.map((job) => job.get()))).map((job) => job?.status);
+  const states = async () => (await Promise.all(flow.jobs.map((job) => job.get()))).map((job) => job?.state);
   await eventually(async () => {
-    const all = await statuses();
-    const count = (status: string) => all.filter((one) => one === status).length;
-    expect([count('success'), count('busy'), count('error')]).toEqual([11, 2, 1]);
+    const all = await states();
+    const count = (state: string) => all.filter((one) => one === state).length;
+    expect([count('succeeded'), count('running'), count('failed')]).toEqual([11, 2, 1]);
   });
   return flow.jobOf(publish)?.id;
 }

@@ -97,7 +97,7 @@ describe('a dashboard with `redact`', () => {
       { headers: { [`x-${SECRET}`]: SECRET }, unique: { key: `${SECRET} key` } },
     );
     await redis.redis.hset(`job:${fn}:${id}`, `${SECRET} field`, SECRET);
-    await eventually(async () => expect((await client.get(fn, id))?.status).toBe('error'));
+    await eventually(async () => expect((await client.get(fn, id))?.state).toBe('failed'));
     const views = await viewsOf(base, fn, id);
     expect(leaks(views)).toEqual([]);
     const job = await json<JobView>(base, `/api/job?fn=${fn}&id=${id}`);
@@ -122,7 +122,7 @@ describe('a dashboard with `redact`', () => {
     const fn = redis.fn();
     await workers.add(fn, (_input, job) => job.step('one', () => null), { retry: { attempts: 1 } });
     const { id } = await client.run(fn, 1, { headers: { a: 'b' }, unique: { key: 'key' } });
-    await eventually(async () => expect((await client.get(fn, id))?.status).toBe('success'));
+    await eventually(async () => expect((await client.get(fn, id))?.state).toBe('succeeded'));
     const stored = await redis.redis.hgetall(`job:${fn}:${id}`);
     const fields = [
       ...Object.keys(stored),
@@ -161,7 +161,7 @@ describe('a dashboard with `redact`', () => {
       return { text: SECRET, number: 2.5 };
     });
     const { id } = await client.run(fn, { text: SECRET, number: 0.5 });
-    await eventually(async () => expect((await client.get(fn, id))?.status).toBe('success'));
+    await eventually(async () => expect((await client.get(fn, id))?.state).toBe('succeeded'));
     expect(leaks(await viewsOf(base, fn, id))).toEqual([]);
     const payload = await json<PayloadView>(base, `/api/payload?fn=${fn}&id=${id}&part=input`);
     expect(JSON.parse(payload.text)).toMatchObject({ text: '***', number: 0.5 });

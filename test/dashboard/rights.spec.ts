@@ -139,7 +139,7 @@ describe('the dashboard', () => {
     const { app, base } = await serve({ redact: ({ text }) => text.replaceAll('tomato', '***') });
     const client = app.get(GearMonkeyClient);
     const { id } = await client.run('bad', 1, { headers: { customer: 'tomato' } });
-    await until(async () => (await client.get('bad', id))?.status === 'error');
+    await until(async () => (await client.get('bad', id))?.state === 'failed');
     const [ofJob, ofCause] = ['no ***', 'a *** is missing'];
     for (const [route, shown] of [
       [`job?fn=bad&id=${id}`, ofJob],

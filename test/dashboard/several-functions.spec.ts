@@ -166,7 +166,7 @@ describe('an action that concerns several functions', () => {
       return view.ended !== undefined && view;
     });
     expect(run).toMatchObject({ done: 1, state: 'failed', error: { code: 'NOT_ALLOWED' } });
-    expect((await single.get()).status).toBe('error');
-    expect((await flow.root.get()).status).toBe('idle');
+    expect((await single.get()).state).toBe('cancelled');
+    expect((await flow.root.get()).state).toBe('waiting');
   });
 });

@@ -66,7 +66,7 @@ describe('doctor', () => {
       while (!isOver) await Promise.all([fn, retried].map((each) => rig.client.runMany(each, [1, 2, 3])));
     })();
     try {
-      await until(async () => (await rig.client.get(retried, '1'))?.status === 'success');
+      await until(async () => (await rig.client.get(retried, '1'))?.state === 'succeeded');
       const { findings, skipped, functions } = await examine();
       expect(findings).toEqual([]);
       expect(skipped).toEqual([]);

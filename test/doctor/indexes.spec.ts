@@ -49,8 +49,8 @@ describe('doctor, of indexes', () => {
     await runWorker(rig.source(), fn, (input) => {
       if (input === 'bad') throw new Error('as asked');
     });
-    await until(async () => (await rig.client.get(fn, 2))?.status === 'error');
-    await until(async () => (await rig.client.get(fn, 1))?.status === 'success');
+    await until(async () => (await rig.client.get(fn, 2))?.state === 'failed');
+    await until(async () => (await rig.client.get(fn, 1))?.state === 'succeeded');
     const at = longAgo();
     for (const [index, state] of STATES.entries()) {
       await rig.redis.hset(`${k.jobs}${index + 1}`, { created: at, finished: at });
@@ -150,7 +150,7 @@ describe('doctor, of indexes', () => {
             signal.addEventListener('abort', () => reject(new Error('over'))),
           ),
       );
-      await until(async () => (await first?.get())?.status === 'busy');
+      await until(async () => (await first?.get())?.state === 'running');
       for (const id of [1, 2]) await rig.redis.hset(`job:${fn}:${id}`, 'created', longAgo());
       await expect(codesOf(fn)).resolves.toEqual([]);
       return { definition, fn };

@@ -203,7 +203,7 @@ describe('GearMonkeyClient.get', () => {
     const hash = { status: 'busy', input: 'x', attempts: 'abc', started: '', created: 'now' };
     await server.redis.hset(`job:${fn}:1`, { ...hash, 'status:dividend': 'x', 'status:divisor': '10' });
     const job = await client.get(fn, 1);
-    expect(job).toMatchObject({ status: 'busy', attempts: 0, times: {} });
+    expect(job).toMatchObject({ state: 'running', attempts: 0, times: {} });
     expect(job).not.toHaveProperty('progress');
   });
 

@@ -38,7 +38,7 @@ describe('GearMonkeyClient.cancel, with plain workers and clients', () => {
     const fn = rig.fn();
     await rig.client.run(fn, 'x');
     await expect(rig.client.cancel(fn, id)).rejects.toThrow(JobNotFoundError);
-    await expect(rig.client.get(fn, 1)).resolves.toMatchObject({ status: 'idle' });
+    await expect(rig.client.get(fn, 1)).resolves.toMatchObject({ state: 'waiting' });
   });
 
   it('rejects for a key that is no hash, and writes nothing', async () => {

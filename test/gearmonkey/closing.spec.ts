@@ -96,7 +96,7 @@ describe('A worker that closes', () => {
       closing.end.open();
       await stopped;
       for (const job of jobs)
-        await expect(job.get()).resolves.toMatchObject({ attempts: 1, status: 'success' });
+        await expect(job.get()).resolves.toMatchObject({ attempts: 1, state: 'succeeded' });
     },
   );
 

@@ -50,8 +50,11 @@ describe.each([1, 3])('A call whose reply is lost %i times', (times) => {
     const first = await client.run(job, 'a1');
     const second = await lossy(() => client.run(job, 'a2'));
     expect([first.id, second.id, second.created]).toEqual(['1', '2', true]);
-    await expect(first.get()).resolves.toMatchObject({ status: 'error', error: { code: 'JOB_CANCELLED' } });
-    await expect(second.get()).resolves.toMatchObject({ status: 'idle', input: 'a2' });
+    await expect(first.get()).resolves.toMatchObject({
+      state: 'cancelled',
+      error: { code: 'JOB_CANCELLED' },
+    });
+    await expect(second.get()).resolves.toMatchObject({ state: 'waiting', input: 'a2' });
     await expect(client.limits(job)).resolves.toMatchObject([{ key: 'a', waiting: 1, running: 0 }]);
     await expect(client.run(job, 'b1')).resolves.toMatchObject({ id: '3' });
     await runWorker(actors.source(), job, (input) => input);
@@ -78,7 +81,7 @@ describe.each([1, 3])('A call whose reply is lost %i times', (times) => {
     await expect(waiting(fn)).resolves.toEqual([[], ['3', '1'], [], ['2']]);
     await lossy(() => client.update(fn, 2, { priority: 'normal' }));
     await expect(waiting(fn)).resolves.toEqual([[], ['2', '3', '1'], [], []]);
-    await expect(client.get(fn, 2)).resolves.toMatchObject({ input: 'changed', status: 'idle' });
+    await expect(client.get(fn, 2)).resolves.toMatchObject({ input: 'changed', state: 'waiting' });
   });
 
   it('gives a job another key once', async () => {

@@ -80,7 +80,7 @@ describe('A flow', () => {
     await runWorker(source, fn, async (input, job) => {
       const parents = await job.parents();
       if ((input as { last?: boolean }).last)
-        lasts.push(parents.filter(({ status }) => status === 'success').length);
+        lasts.push(parents.filter(({ state }) => state === 'succeeded').length);
     });
     await eventually(async () =>
       expect(await flowOf(fn)).toMatchObject({ done: '10', failed: '0', total: '10' }),
@@ -88,6 +88,6 @@ describe('A flow', () => {
     // Those of the program that was killed are not seen here.
     expect(lasts.length).toBeLessThanOrEqual(1);
     for (const parents of lasts) expect(parents).toBe(8);
-    await expect(flow.jobOf(last)?.get()).resolves.toMatchObject({ status: 'success' });
+    await expect(flow.jobOf(last)?.get()).resolves.toMatchObject({ state: 'succeeded' });
   });
 });

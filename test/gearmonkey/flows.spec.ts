@@ -215,7 +215,7 @@ describe('Flows on Redis', () => {
     const k = keysOf(fn);
     const flow = await rig.client.flow(node(fn, 'root', node(fn, 'child')));
     await rig.redis.hset(k.jobs + flow.root.id, {
-      status: 'success',
+      state: 'succeeded',
       output: '1',
       finished: 1,
       kept: 60,

@@ -105,7 +105,7 @@ inFullTier(() => {
       stopped.tell('go on');
       await stopped.says('end');
       await expect(job.get()).resolves.toMatchObject({
-        status: 'success',
+        state: 'succeeded',
         output: 'of another',
         attempts: 2,
       });

@@ -38,7 +38,7 @@ describe('A job that runs for a while', () => {
     expect(jobs).toEqual([expect.objectContaining({ id: job.id, worker })]);
     end.open();
     await job.result();
-    await expect(job.get()).resolves.toMatchObject({ status: 'success', worker });
+    await expect(job.get()).resolves.toMatchObject({ state: 'succeeded', worker });
   });
 
   it('names none if another run has begun since, or the name is none', async () => {

@@ -64,7 +64,7 @@ describe('A hundred clients that enqueue jobs of one key at the same time', () =
         else expect(end.reason).toMatchObject({ error: { code: 'JOB_CANCELLED' } });
       }
       const last = handles.toSorted((one, other) => Number(one.id) - Number(other.id)).at(-1);
-      await expect(last?.get()).resolves.toMatchObject({ status: 'success' });
+      await expect(last?.get()).resolves.toMatchObject({ state: 'succeeded' });
       await expect(rig.client.limits(job)).resolves.toEqual([]);
     },
   );

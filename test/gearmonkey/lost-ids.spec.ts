@@ -59,7 +59,7 @@ describe('A job that was lost in a failover and whose id another job has', () =>
   it('does not end the other when it is cancelled', async () => {
     const { lost, another } = await lostAndAnother();
     await expect(lost.cancel()).rejects.toThrow(JobLostError);
-    await expect(another.get()).resolves.toMatchObject({ status: 'idle' });
+    await expect(another.get()).resolves.toMatchObject({ state: 'waiting' });
     await expect(another.cancel()).resolves.toBe(true);
   });
 
@@ -67,7 +67,7 @@ describe('A job that was lost in a failover and whose id another job has', () =>
     const { fn, lost, another } = await lostAndAnother();
     const end = gate<string>();
     await runWorker(rig.source(), fn, () => end.passed);
-    await eventually(async () => expect((await another.get()).status).toBe('busy'));
+    await eventually(async () => expect((await another.get()).state).toBe('running'));
     await expect(lost.cancel()).rejects.toThrow(JobLostError);
     end.open('out');
     await expect(another.result({ timeout: '20s' })).resolves.toBe('out');
@@ -163,7 +163,7 @@ describe('A job that was lost in a failover and whose id another job has', () =>
       await eventually(() => expect(begun).toContain('another'));
       await expect(update()).rejects.toMatchObject({ code: 'LEASE_LOST' });
       gateOf('lost')?.open('of the lost one');
-      await expect(another.get()).resolves.toMatchObject({ status: 'busy' });
+      await expect(another.get()).resolves.toMatchObject({ state: 'running' });
       expect(await another.get()).not.toHaveProperty('progress');
       gateOf('another')?.open('its own');
       await expect(another.result({ timeout: '20s' })).resolves.toBe('its own');
@@ -199,11 +199,11 @@ describe('A forged output', () => {
     const end = gate<string>();
     await runWorker(rig.source(), fn, () => end.passed);
     const calling = rig.client.call(fn, 'x', { timeout: '20s' });
-    const { status } = await until(async () => {
+    const { state } = await until(async () => {
       const job = await rig.client.get(fn, 1);
-      return job?.status === 'busy' && job;
+      return job?.state === 'running' && job;
     });
-    expect(status).toBe('busy');
+    expect(state).toBe('running');
     const options = await rig.redis.hget(`job:${fn}:1`, 'options');
     const { reply } = JSON.parse(options ?? '{}') as { reply: string };
     for (const forged of ['1:"FORGED"', '1:1:"FORGED"', '1:1000001:"FORGED"', '1::"FORGED"'])

@@ -73,7 +73,7 @@ describe('A call whose enqueue is answered after its job has finished', () => {
     store.answered = answer.passed;
     store.deaf = deaf;
     const calling = client.call('fn', 'x', { timeout: '10s' });
-    await eventually(async () => expect((await client.get('fn', 2))?.status).toBe('success'));
+    await eventually(async () => expect((await client.get('fn', 2))?.state).toBe('succeeded'));
     store.deaf = false;
     if (deaf) for (const listener of store.listeners) listener.resync();
     answer.open();
@@ -121,7 +121,7 @@ describe('A watcher', () => {
     await runWorker(new MemorySource(server), 'fn', () => 'out');
     await until(() => server.function('fn').read(id, Date.now())?.has('finished'));
     read.open();
-    expect((await seen).map(({ status }) => status)).toEqual(['idle', 'success']);
+    expect((await seen).map(({ state }) => state)).toEqual(['waiting', 'succeeded']);
     await client.close();
   });
 });
@@ -172,7 +172,7 @@ describe('An outage that lasts longer than the timeout of a command', () => {
     await runWorker(actors.source(), fn, () => end.passed);
     const near = actors.client();
     const { id } = await near.run(fn, 'x');
-    await eventually(async () => expect((await near.get(fn, id))?.status).toBe('busy'));
+    await eventually(async () => expect((await near.get(fn, id))?.state).toBe('running'));
     const result = client.result(fn, id);
     const progress = lastValueFrom(client.progress(fn, id).pipe(toArray()));
     const watched = lastValueFrom(client.watch(fn, id));
@@ -186,13 +186,13 @@ describe('An outage that lasts longer than the timeout of a command', () => {
     await until(isDown);
     const began = performance.now();
     end.open('out');
-    await eventually(async () => expect((await near.get(fn, id))?.status).toBe('success'));
+    await eventually(async () => expect((await near.get(fn, id))?.state).toBe('succeeded'));
     await until(() => performance.now() > began + 5 * TIMEOUT_MS);
     await expect(client.get(fn, id)).rejects.toMatchObject({ code: 'CONNECTION' });
     line.lead(server.port);
 
     await expect(result).resolves.toBe('out');
-    await expect(watched).resolves.toMatchObject({ status: 'success' });
+    await expect(watched).resolves.toMatchObject({ state: 'succeeded' });
     await expect(progress).resolves.toEqual([]);
     await client.close();
     await line.stop();
@@ -229,7 +229,7 @@ describe('An outage that lasts longer than the timeout of a command', () => {
     await expect(client.result(fn, id, { timeout: 200 })).rejects.toMatchObject({ code: 'WAIT_TIMEOUT' });
     await expect(lastValueFrom(client.watch(fn, id).pipe(timeout(200)))).rejects.toThrow('Timeout');
     line.lead(server.port);
-    await expect(firstValueFrom(client.watch(fn, id))).resolves.toMatchObject({ status: 'idle' });
+    await expect(firstValueFrom(client.watch(fn, id))).resolves.toMatchObject({ state: 'waiting' });
     await client.close();
     await line.stop();
   });

@@ -55,7 +55,7 @@ describe('Workers with a limit, without it, and plain ones of one function', () 
     );
     for (const job of [...keyed, ...plain]) {
       const output = await job.result({ timeout: '60s' });
-      await expect(job.get()).resolves.toMatchObject({ status: 'success', output });
+      await expect(job.get()).resolves.toMatchObject({ state: 'succeeded', output });
     }
     const ids = keyed.map(({ id }) => id);
     // What the plain worker took had no key.
@@ -84,7 +84,7 @@ describe('Workers with a limit, without it, and plain ones of one function', () 
     const plain = await rig.newClient().run(fn, 'plain');
     await expect(actor.line()).resolves.toMatchObject({ started: Number(plain.id) });
     await expect(plain.result({ timeout: '60s' })).resolves.toBe('PLAIN');
-    await expect(keyed.get()).resolves.toMatchObject({ status: 'idle' });
+    await expect(keyed.get()).resolves.toMatchObject({ state: 'waiting' });
     await runWorker(rig.source(), fn, handle);
     await expect(keyed.result({ timeout: '60s' })).resolves.toBe('A1');
   });

@@ -36,7 +36,7 @@ describe('a paused function on Redis', () => {
     const job = await client.run(fn, 'x');
     await until(async () => (await used.redis.exists(`wake:${fn}`)) === 0);
     await passes(LOOK_MS);
-    await expect(job.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+    await expect(job.get()).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
     await used.redis.hdel(`control:${fn}`, 'paused');
     await expect(job.result({ timeout: '20s' })).resolves.toBe('x');
   });
@@ -65,7 +65,7 @@ describe('a paused function on Redis', () => {
     await client.pause(fn);
     const id = await submit(used.redis, fn, Buffer.from('"x"'));
     await passes(2 * LOOK_MS);
-    await expect(client.get(fn, id)).resolves.toMatchObject({ status: 'idle' });
+    await expect(client.get(fn, id)).resolves.toMatchObject({ state: 'waiting' });
     await client.resume(fn);
     await expect(client.result(fn, id, { timeout: '20s' })).resolves.toBe('x');
   });

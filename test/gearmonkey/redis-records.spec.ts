@@ -50,7 +50,7 @@ describe('What a job records on Redis', () => {
     await server.redis.hset(`job:${fn}:13`, { status: 'success', mark: '6', output: '"of another"' });
     const parents = await records.parents(claim);
     expect(parents.map(({ id }) => id)).toEqual(ids);
-    const statuses = parents.slice(0, 5).map(({ status }) => status);
-    expect(statuses).toEqual(['lost', 'lost', 'success', 'lost', 'lost']);
+    const states = parents.slice(0, 5).map(({ state }) => state);
+    expect(states).toEqual(['lost', 'lost', 'succeeded', 'lost', 'lost']);
   });
 });

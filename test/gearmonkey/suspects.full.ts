@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { isFinal } from '../../lib/job/job-state.js';
 import { killProcesses } from '../support/test-process.js';
 import { inFullTier } from '../support/tier.js';
 import { until } from '../support/until.js';
@@ -28,10 +29,9 @@ describe('A job that ends its process', () => {
         { exit: 300 },
         ...Array.from({ length: 4 }, () => ({ work: 2000 })),
       ]);
-      const states = async () =>
-        (await Promise.all(jobs.map((job) => job.get()))).map(({ status }) => status);
-      await superviseUntil(fn, async () => (await states()).every((s) => s === 'success' || s === 'error'));
-      await expect(states()).resolves.toEqual(['error', 'success', 'success', 'success', 'success']);
+      const states = async () => (await Promise.all(jobs.map((job) => job.get()))).map(({ state }) => state);
+      await superviseUntil(fn, async () => (await states()).every((s) => isFinal(s)));
+      await expect(states()).resolves.toEqual(['failed', 'succeeded', 'succeeded', 'succeeded', 'succeeded']);
       await expect(jobs[0]?.result()).rejects.toMatchObject({
         message: expect.stringContaining('4 times, the last time while it ran alone'),
       });

@@ -57,7 +57,7 @@ describe('a function that a worker has stopped', () => {
     });
     ends.open();
     await Promise.all(jobs.map((job) => job.result({ timeout: '20s' })));
-    await expect(jobs[1]?.get()).resolves.toMatchObject({ status: 'success', attempts: 1 });
+    await expect(jobs[1]?.get()).resolves.toMatchObject({ state: 'succeeded', attempts: 1 });
   });
 
   it('is claimed by other workers at once', async () => {

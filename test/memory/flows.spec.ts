@@ -33,7 +33,7 @@ it('memory: keeps a parent for those that still wait for it, however often anoth
   ];
   const flow = await client.flow({ job: 'fn', input: 'root', children: [fails, waits] });
   for (let times = 0; times < 3; times++) {
-    await eventually(async () => expect((await flow.jobOf(fails)?.get())?.status).toBe('error'));
+    await eventually(async () => expect((await flow.jobOf(fails)?.get())?.state).toBe('failed'));
     await client.retry('fn', flow.jobOf(fails)?.id ?? '').done;
   }
   for (let others = 0; others < 3; others++) await client.run('fn', 'other', { blocking: true });
@@ -47,7 +47,7 @@ it('memory: looks at jobs that are kept for others a few times, however many the
   const isHeld = () => (looks += 1) > 0;
   const jobs = new MemoryJobs();
   const lists = new MemoryLists(jobs, { success: { count: 10 } }, isHeld);
-  for (let id = 1; id <= JOBS; id++) lists.end(String(id), 'success', undefined, id);
+  for (let id = 1; id <= JOBS; id++) lists.end(String(id), 'succeeded', id);
   expect(lists.in('succeeded').size).toBe(JOBS);
   expect(looks).toBeLessThan(100 * JOBS);
 });

@@ -5,6 +5,7 @@ import type { Flow } from '../../lib/gearmonkey/client/flow.js';
 import type { FlowNode } from '../../lib/gearmonkey/client/flow-node.js';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { OnParentError, ParentJob } from '../../lib/job/flows.js';
+import type { FinalState } from '../../lib/job/job-state.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import type { ClientRig } from '../contract/rig.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
@@ -89,8 +90,8 @@ class FlowLog {
   }
 }
 
-function shown({ status, output }: ParentJob): string {
-  return status === 'success' ? String(output) : status;
+function shown({ state, output }: ParentJob): string {
+  return state === 'succeeded' ? String(output) : state;
 }
 
 /** Runs a flow and compares what happened with the model. */
@@ -122,8 +123,8 @@ async function checkFlow(
     );
     expect([number, begun.length]).toEqual([number, end === 'not run' ? 0 : 1]);
     checkParents(events, begun[0], number, jobs, ends);
-    const { status, error } = (await made.jobOf(nodes[number] as FlowNode)?.get()) ?? {};
-    expect([number, status]).toEqual([number, end === 'done' ? 'success' : 'error']);
+    const { state, error } = (await made.jobOf(nodes[number] as FlowNode)?.get()) ?? {};
+    expect([number, state]).toEqual([number, stateAt(number, jobs, ends)]);
     expect([number, error?.code]).toEqual([number, end === 'not run' ? 'PARENT_FAILED' : undefined]);
   }
   log.mend(flow);
@@ -143,7 +144,9 @@ async function checkRetries(
     if (ends[number] === 'done') continue;
     const { fn = '', id = '' } = made.jobOf(nodes[number] as FlowNode) ?? {};
     await expect(client.retry(fn, id).done).resolves.toBe(1);
-    await eventually(async () => expect((await client.get(fn, id))?.status).toBe('success'), { interval: 2 });
+    await eventually(async () => expect((await client.get(fn, id))?.state).toBe('succeeded'), {
+      interval: 2,
+    });
     const begun = events().find((event) => event.startsWith(`begin ${number} `)) ?? '';
     const [, , ...seen] = begun.trim().split(' ');
     expect([number, ...seen.toSorted()]).toEqual([number, ...parents.map(String).toSorted()]);
@@ -152,6 +155,12 @@ async function checkRetries(
   await eventually(async () => expect(await firstValueFrom(made.progress$)).toEqual(progress), {
     interval: 2,
   });
+}
+
+/** One that does not run since a parent did not succeed is cancelled if its policy says so. */
+function stateAt(number: number, jobs: readonly ModelJob[], ends: readonly End[]): FinalState {
+  if (ends[number] === 'done') return 'succeeded';
+  return ends[number] === 'not run' && jobs[number]?.policy === 'cancel' ? 'cancelled' : 'failed';
 }
 
 /** A job begins behind the ends of all its parents, and sees how they ended. */
@@ -167,7 +176,9 @@ function checkParents(
   for (const parent of parents)
     if (ends[parent] !== 'not run') expect(events.slice(0, at)).toContain(`end ${parent}`);
   const [, , ...seen] = (events[at] ?? '').trim().split(' ');
-  const expected = parents.map((parent) => (ends[parent] === 'done' ? String(parent) : 'error'));
+  const expected = parents.map((parent) =>
+    ends[parent] === 'done' ? String(parent) : stateAt(parent, jobs, ends),
+  );
   expect(seen.toSorted()).toEqual(expected.toSorted());
 }
 

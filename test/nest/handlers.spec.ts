@@ -299,7 +299,7 @@ describe('a @Worker method', () => {
     const { id } = await client.run('watched', null);
     const snapshots = await firstValueFrom(client.watch('watched', id).pipe(toArray()));
     expect(snapshots.at(-1)).toMatchObject({
-      status: 'success',
+      state: 'succeeded',
       output: 'done',
       progress: { dividend: 1, divisor: 2 },
     });

@@ -102,8 +102,8 @@ describe.each(connections)('an app on %s', (_, connectionOf) => {
     gate.open();
     await closing;
     await expect(first?.result()).resolves.toEqual(['1']);
-    await expect(second?.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
-    await expect(client.get(next, 1)).resolves.toMatchObject({ status: 'idle', input: 'follow-up' });
+    await expect(second?.get()).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
+    await expect(client.get(next, 1)).resolves.toMatchObject({ state: 'waiting', input: 'follow-up' });
     await expect(client.rollCall(fn)).rejects.toThrow('No worker');
     expect(closed).toEqual(['database']);
   });
@@ -154,7 +154,7 @@ describe.each(connections)('an app on %s', (_, connectionOf) => {
     await app.close();
     await aborted.opened;
     expect(reason).toMatchObject({ code: 'SHUTDOWN' });
-    await expect(first?.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+    await expect(first?.get()).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
 
     const order: unknown[] = [];
     @Injectable()
@@ -230,7 +230,7 @@ describe('an app whose Redis is down', () => {
       const app = await start();
       const client = app.get(GearMonkeyClient);
       const job = await client.run('fn', { hold: true });
-      await eventually(async () => expect((await job.get()).status).toBe('busy'));
+      await eventually(async () => expect((await job.get()).state).toBe('running'));
       await server.kill(signal);
       const began = performance.now();
       await app.close();

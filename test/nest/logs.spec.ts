@@ -156,9 +156,9 @@ describe("Nest's console", () => {
     await endOf(client, 'later');
     await endOf(client, 'hangs');
     const job = await client.run('waits', null);
-    await eventually(async () => expect((await job.get())?.status).toBe('busy'));
+    await eventually(async () => expect((await job.get())?.state).toBe('running'));
     await client.cancel('waits', job.id);
-    await eventually(async () => expect((await job.get())?.status).toBe('error'));
+    await eventually(async () => expect((await job.get())?.state).toBe('cancelled'));
     expect(ours(lines).slice(1)).toEqual([
       'ERROR [GearMonkey] hangs 1 failed for good (attempt 1 of 1): JobTimeoutError: Job 1 of "hangs" ran longer than its timeout of 20 ms.',
     ]);
@@ -168,7 +168,7 @@ describe("Nest's console", () => {
     const lines = written();
     const client = await start(plain());
     const job = await client.run('waits', null);
-    await eventually(async () => expect((await job.get())?.status).toBe('busy'));
+    await eventually(async () => expect((await job.get())?.state).toBe('running'));
     await app?.close();
     expect(ours(lines).slice(1)).toEqual([
       'LOG [GearMonkey] Waits up to 50 ms for running jobs: waits 1',
@@ -302,7 +302,7 @@ describe('Any other logger', () => {
     isBroken = true;
     for (let job = 0; job < 5; job++) await endOf(client, 'fails');
     const job = await client.run('waits', null);
-    await eventually(async () => expect((await job.get())?.status).toBe('busy'));
+    await eventually(async () => expect((await job.get())?.state).toBe('running'));
     await app?.close();
     expect(warn.mock.calls).toEqual([
       ['The logger of nestjs-gearmonkey threw, and lines are missing: disk full'],

@@ -80,7 +80,7 @@ class Twice {
 const refusing: JobSource = {
   capabilities: ALL_CAPABILITIES,
   open: async () => {
-    await until(async () => (await watcher.get('held', 1))?.status === 'busy', { timeout: 20_000 });
+    await until(async () => (await watcher.get('held', 1))?.state === 'running', { timeout: 20_000 });
     throw new Error('refused');
   },
   claim: () => Promise.resolve([]),

@@ -76,7 +76,7 @@ describe.each([
     expect(new Set(ids).size).toBe(25 * 30);
     expect([...ran.values()].filter((times) => times > 1)).toEqual([]);
     const jobs = await Promise.all((ids as string[]).map((id) => client.get(fn, id)));
-    expect(jobs.filter((job) => job?.attempts !== 1 && job?.status !== 'success')).toEqual([]);
+    expect(jobs.filter((job) => job?.attempts !== 1 && job?.state !== 'succeeded')).toEqual([]);
   });
 
   it.each([1e9, Number.MAX_SAFE_INTEGER])('a concurrency of %d runs what there is', async (concurrency) => {

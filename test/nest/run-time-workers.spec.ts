@@ -168,8 +168,8 @@ describe.each(connections)('GearMonkeyWorkers on %s', (_, connectionOf) => {
     await expect(workers.add(fn, handle)).rejects.toThrow('wait for its stop()');
     ends.open();
     await stopping;
-    await expect(one.get()).resolves.toMatchObject({ status: 'success' });
-    await expect(two.get()).resolves.toMatchObject({ status: 'idle' });
+    await expect(one.get()).resolves.toMatchObject({ state: 'succeeded' });
+    await expect(two.get()).resolves.toMatchObject({ state: 'waiting' });
     const never = gate();
     const hasty = await workers.add(fn, async (_, { id, signal }) => {
       ran.push(id);
@@ -177,7 +177,7 @@ describe.each(connections)('GearMonkeyWorkers on %s', (_, connectionOf) => {
     });
     await eventually(() => expect(ran).toContain(two.id));
     await hasty.stop({ drain: 0 });
-    await expect(two.get()).resolves.toMatchObject({ status: 'idle' });
+    await expect(two.get()).resolves.toMatchObject({ state: 'waiting' });
     await expect(hasty.stop({ drain: '1m' })).resolves.toBeUndefined();
   });
 
@@ -227,7 +227,7 @@ describe.each(connections)('GearMonkeyWorkers on %s', (_, connectionOf) => {
     workers.set(fn, { concurrency: 9 });
     ends.open();
     await Promise.all([closing, stopping]);
-    await expect(job.get()).resolves.toMatchObject({ status: 'success' });
+    await expect(job.get()).resolves.toMatchObject({ state: 'succeeded' });
     await expect(added.stop()).resolves.toBeUndefined();
     await expect(client.rollCall(fn)).rejects.toThrow('No worker');
   });

@@ -28,7 +28,7 @@ describe('An EventSource in a browser', () => {
       half.open();
       await page.waitForFunction('seen.at(-1) === "closed"');
       const seen = await seenBy(page);
-      expect(seen).toEqual(['open', 'a', 'b', 'c', 'open', 'd', 'e', 'f', { status: 'success' }, 'closed']);
+      expect(seen).toEqual(['open', 'a', 'b', 'c', 'open', 'd', 'e', 'f', { state: 'succeeded' }, 'closed']);
     },
   );
 });

@@ -45,7 +45,7 @@ describe.each(Object.keys(PLATFORMS) as (keyof typeof PLATFORMS)[])(
       }
 
       const chunks = TOKENS.map((data, n) => ({ event: 'message', id: String(n + 1), data }));
-      const end = (status: string) => ({ event: 'end', id: 'end', data: { status } });
+      const end = (state: string) => ({ event: 'end', id: 'end', data: { state } });
 
       it('have each chunk once over a reconnect, and end', async () => {
         const { url, jobs, ref, half } = await serve();
@@ -54,7 +54,7 @@ describe.each(Object.keys(PLATFORMS) as (keyof typeof PLATFORMS)[])(
         expect(first.events).toEqual(chunks.slice(0, first.events.length));
         half.open();
         const rest = await read(`${url}/output/${id}`, first.events.at(-1)?.id);
-        expect([...first.events, ...rest.events]).toEqual([...chunks, end('success')]);
+        expect([...first.events, ...rest.events]).toEqual([...chunks, end('succeeded')]);
       });
 
       it('answer 204 to a browser that has the end, and the end to one that has all else', async () => {
@@ -68,7 +68,7 @@ describe.each(Object.keys(PLATFORMS) as (keyof typeof PLATFORMS)[])(
             text: '',
           });
         for (const id of ['6', '99'])
-          expect((await read(`${url}/output/${job.id}`, id)).events).toEqual([end('error')]);
+          expect((await read(`${url}/output/${job.id}`, id)).events).toEqual([end('failed')]);
       });
 
       it.each(['', '-1', '1.5', '1e3', 'End', '9'.repeat(16), '1, 2'])(
@@ -79,7 +79,7 @@ describe.each(Object.keys(PLATFORMS) as (keyof typeof PLATFORMS)[])(
           const { id } = await jobs.run(ref, true);
           expect((await read(`${url}/output/${id}`, lastEventId)).events).toEqual([
             ...chunks,
-            end('success'),
+            end('succeeded'),
           ]);
         },
       );
@@ -94,9 +94,9 @@ describe.each(Object.keys(PLATFORMS) as (keyof typeof PLATFORMS)[])(
           {
             event: 'message',
             id: String(events.length - 1),
-            data: { status: 'success', output: 'the output' },
+            data: { state: 'succeeded', output: 'the output' },
           },
-          end('success'),
+          end('succeeded'),
         ]);
       });
 

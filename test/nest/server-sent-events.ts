@@ -62,7 +62,7 @@ export async function serveEvents(
     watch(@Param('id') id: string, @Headers('last-event-id') lastEventId?: string) {
       return sseWatch(this.jobs, ref, id, {
         lastEventId,
-        data: ({ status, output }) => ({ status, output }),
+        data: ({ state, output }) => ({ state, output }),
       });
     }
   }

@@ -21,7 +21,7 @@ describe.each([
       constructor(private readonly jobs: GearMonkeyClient) {}
       @Sse('watch/:id')
       watch(@Param('id') id: string): Observable<MessageEvent> {
-        return this.jobs.watch(fn, id).pipe(map(({ status }) => ({ data: status })));
+        return this.jobs.watch(fn, id).pipe(map(({ state }) => ({ data: state })));
       }
       @Sse('progress')
       progress(): Observable<MessageEvent> {
@@ -61,10 +61,10 @@ describe.each([
       open(app, '/events'),
       open(app, '/progress'),
     ];
-    await until(() => watch.text.includes('idle') && events.opened && progress.opened);
+    await until(() => watch.text.includes('scheduled') && events.opened && progress.opened);
     await app.close();
     await until(() => watch.ended && events.ended && progress.ended);
-    expect(watch.text).not.toContain('error');
+    expect(watch.text).not.toContain('failed');
   });
 
   it('also completes streams that are subscribed to while it closes', async () => {

@@ -47,11 +47,11 @@ describe('connections that fall silent', () => {
     const watched = new Promise<void>((complete, error) =>
       observer.client
         .watch(work, job.id)
-        .subscribe({ next: ({ status }) => seen.push(status), complete, error }),
+        .subscribe({ next: ({ state }) => seen.push(state), complete, error }),
     );
     const progressed = new Promise<void>((complete, error) => job.progress$.subscribe({ complete, error }));
     const called = observer.client.call(work, HELD, { timeout: '20s' });
-    await until(() => worker.runs.length === 2 && seen.includes('busy'));
+    await until(() => worker.runs.length === 2 && seen.includes('running'));
 
     proxy.freezeOpenOnes();
     worker.letGo();
@@ -62,7 +62,7 @@ describe('connections that fall silent', () => {
     await watched;
     await progressed;
     figure('half-open connections: who waits learns of a finish it missed', performance.now() - since);
-    expect(seen.at(-1)).toBe('success');
+    expect(seen.at(-1)).toBe('succeeded');
   });
 });
 

@@ -84,14 +84,14 @@ describe('a server that is killed and comes back with its data', () => {
     const snapshots: string[] = [];
     const watched = new Promise<void>((complete, error) =>
       observer.client.watch(work, job.id).subscribe({
-        next: ({ status }) => snapshots.push(status),
+        next: ({ state }) => snapshots.push(state),
         complete,
         error,
       }),
     );
     const progressed = new Promise<void>((complete, error) => job.progress$.subscribe({ complete, error }));
     const result = job.result({ timeout: '20s' });
-    await until(() => worker.runs.length === 1 && snapshots.includes('busy'));
+    await until(() => worker.runs.length === 1 && snapshots.includes('running'));
 
     await outage.server.kill();
     worker.letGo();
@@ -101,7 +101,7 @@ describe('a server that is killed and comes back with its data', () => {
     await expect(result).resolves.toBe('held, done');
     await watched;
     await progressed;
-    expect(snapshots.at(-1)).toBe('success');
+    expect(snapshots.at(-1)).toBe('succeeded');
     const after = await observer.client.run(work, 'after');
     await until(() => events.some(({ id, type }) => id === after.id && type === 'finish'));
     expect(events.filter(({ id }) => id === after.id).map(({ type }) => type)).toEqual([

@@ -14,7 +14,7 @@ describe('a worker process that is killed, at defaults', () => {
       try {
         const { client } = await outage.actor({}, { works: false });
         const job = await client.run(work, 'left behind');
-        await eventually(async () => expect((await job.get()).status).toBe('busy'));
+        await eventually(async () => expect((await job.get()).state).toBe('running'));
         const other = await outage.actor();
         // A worker without a free slot claims nothing: what was left behind waits for the first that is free.
         const filling = await client.runMany(work, Array<string>(10).fill(HELD));
@@ -42,7 +42,7 @@ describe('a worker process that is killed, at defaults', () => {
     try {
       const { client } = await outage.actor({}, { works: false });
       const job = await client.run(work, 'left behind');
-      await eventually(async () => expect((await job.get()).status).toBe('busy'));
+      await eventually(async () => expect((await job.get()).state).toBe('running'));
       const other = await outage.actor();
       dying.kill();
       const since = performance.now();

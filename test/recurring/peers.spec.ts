@@ -23,7 +23,7 @@ describe('jobs of a schedule', () => {
     // This worker creates them, and has no slot for another one.
     await runWorker(rig.source(), fn, () => new Promise(() => undefined));
     const held = await rig.client.run(fn, 'holds the slot');
-    await eventually(async () => expect((await held.get()).status).toBe('busy'));
+    await eventually(async () => expect((await held.get()).state).toBe('running'));
     const python = new PythonActor('worker', [rig.url, fn]);
     await expect(python.line()).resolves.toEqual({ ready: true });
     await rig.client.recur(fn, { id: fn, every: '1s', input: 'tick' });
@@ -31,7 +31,7 @@ describe('jobs of a schedule', () => {
     await expect(python.line()).resolves.toEqual({ finished: 2, input: '"tick"' });
     await rig.client.schedules.remove(fn);
     await expect(rig.client.get(fn, 2)).resolves.toMatchObject({
-      status: 'success',
+      state: 'succeeded',
       output: 'TICK',
       recurring: { id: fn, slot: expect.any(Date) },
     });

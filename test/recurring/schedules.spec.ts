@@ -38,7 +38,7 @@ describe.each([
     await schedules.tickAt(fn, '2026-11-22T09:00Z', '2026-11-22T09:00:30Z', '2026-11-23T09:00:01Z');
     expect(await schedules.jobs(fn)).toMatchObject([
       {
-        status: 'idle',
+        state: 'waiting',
         input: { to: 'all' },
         headers: { tenant: 'acme' },
         times: { scheduled: new Date(SLOT(22)) },
@@ -311,7 +311,7 @@ describe.each([
     await made({ input: 'now', limit: 1 });
     const job = await client.schedules.runNow(id);
     await expect(job.get()).resolves.toMatchObject({
-      ...{ fn, input: 'now', status: 'idle', recurring: { id, slot: new Date(SLOT(22, 8)) } },
+      ...{ fn, input: 'now', state: 'waiting', recurring: { id, slot: new Date(SLOT(22, 8)) } },
     });
     await schedules.tickAt(fn, SLOT(22));
     expect(await schedules.slots(fn)).toEqual([SLOT(22, 8), SLOT(22)]);

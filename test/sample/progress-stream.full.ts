@@ -30,7 +30,7 @@ describe('sample/02-progress-stream', () => {
     const seen = await readAll(response);
     expect(seen.at(-1)).toMatchObject({
       type: 'finished',
-      data: { status: 'success', output: { frames: 5 } },
+      data: { state: 'succeeded', output: { frames: 5 } },
     });
     const parts = seen.flatMap(({ data: { dividend, divisor } }) =>
       dividend ? [`${dividend}/${divisor}`] : [],
@@ -40,7 +40,7 @@ describe('sample/02-progress-stream', () => {
 
   it('answers for a finished job with one event', async () => {
     const { id, events } = await start(1);
-    await eventually(async () => expect(await statusOf(id)).toBe('success'));
+    await eventually(async () => expect(await stateOf(id)).toBe('succeeded'));
     const seen = await readAll(await fetch(url + events));
     expect(seen.map(({ type }) => type)).toEqual(['finished']);
   });
@@ -54,8 +54,8 @@ describe('sample/02-progress-stream', () => {
     }
     leaving.abort();
     await sample.says(new RegExp(`No more subscribers to render ${id} here`));
-    await expect(statusOf(id)).resolves.toBe('busy');
-    await eventually(async () => expect(await statusOf(id)).toBe('success'));
+    await expect(stateOf(id)).resolves.toBe('running');
+    await eventually(async () => expect(await stateOf(id)).toBe('succeeded'));
   });
 
   it('has no stream for a missing job', async () => {
@@ -69,9 +69,9 @@ describe('sample/02-progress-stream', () => {
     expect(page).toContain('new EventSource(events)');
   });
 
-  async function statusOf(id: string): Promise<string> {
-    const job = (await (await fetch(`${url}/renders/${id}`)).json()) as { status: string };
-    return job.status;
+  async function stateOf(id: string): Promise<string> {
+    const job = (await (await fetch(`${url}/renders/${id}`)).json()) as { state: string };
+    return job.state;
   }
 });
 

@@ -52,6 +52,6 @@ describe('lists on a cluster', () => {
     const mended = { ...each([1, 2]), mail: [3, 0], '{media}:cut': [1, 0] };
     await eventually(async () => expect(await countsOf()).toEqual(mended));
     await expect(client.get('{media}:cut', '2')).resolves.toBeNull();
-    await expect(client.get('{media}:scale', '2')).resolves.toMatchObject({ status: 'error' });
+    await expect(client.get('{media}:scale', '2')).resolves.toMatchObject({ state: 'failed' });
   });
 });

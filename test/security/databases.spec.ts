@@ -50,7 +50,7 @@ describe('two databases of one server', () => {
     const [one, two] = [await app(1, fn, held.passed), await app(2, fn, held.passed)];
     const jobs = [await one.run(fn, 'x'), await two.run(fn, 'x')] as const;
     expect(jobs[0].id).toBe(jobs[1].id);
-    for (const job of jobs) await eventually(async () => expect((await job.get()).status).toBe('busy'));
+    for (const job of jobs) await eventually(async () => expect((await job.get()).state).toBe('running'));
     await jobs[0].cancel();
     held.open();
     await expect(jobs[1].result()).resolves.toBe('x in 2');

@@ -70,7 +70,7 @@ async function watchAndCancel(client: GearMonkeyClient, redis: Redis): Promise<v
   const held = await client.run(FN, 'hold');
   const watched = lastValueFrom(client.watch(FN, held.id));
   const progress = firstValueFrom(held.progress$);
-  await until(async () => (await held.get()).status === 'busy');
+  await until(async () => (await held.get()).state === 'running');
   await redis.hset(`job:${FN}:${held.id}`, 'status:dividend', 1, 'status:divisor', 3);
   await progress;
   const waiting = await client.run(FN, 'ok');
@@ -134,7 +134,7 @@ export async function operate(client: GearMonkeyClient, redis: Redis): Promise<v
   await client.resume(FN);
   await waiting.result();
   const held = await client.run(FN, 'hold');
-  await until(async () => (await held.get()).status === 'busy');
+  await until(async () => (await held.get()).state === 'running');
   await client.runMany(FN, ['ok', 'ok']);
   await client.run(FN, 'ok', { delay: '1d' });
   // An id that is no worker's to run, and not this drain's to end.

@@ -76,7 +76,7 @@ describe('the rights that limits need', () => {
     await expect(client.call(job, 'ok')).resolves.toBe('ok');
     await client.call(job, 'retry', { retry: { attempts: 2, delay: 1 } });
     const held = await client.run(job, 'hold');
-    await until(async () => (await held.get()).status === 'busy');
+    await until(async () => (await held.get()).state === 'running');
     const refuses = limit.onFull === 'refuse';
     const next = await client.run(job, refuses ? 'ok' : 'hold');
     if (refuses) await expect(client.run(job, 'hold')).rejects.toMatchObject({ code: 'LIMIT_FULL' });
@@ -94,7 +94,7 @@ describe('the rights that limits need', () => {
       // As if another job of the key held it, which stands further back: it is put to the front.
       const last = await client.run(job, 'hold');
       await used.redis.hset(`limit:${FN}:holders`, 'hold', last.id);
-      await until(async () => (await last.get()).status === 'busy');
+      await until(async () => (await last.get()).state === 'running');
       await last.cancel();
     }
     await client.limits(job);

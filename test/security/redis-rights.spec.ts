@@ -116,7 +116,7 @@ describe('the rights of docs/operate/security.md', () => {
       await loseBlocking(used.redis);
       await client.call(FN, 'ok');
       const held = await client.run(FN, 'hold');
-      await eventually(async () => expect((await held.get()).status).toBe('busy'));
+      await eventually(async () => expect((await held.get()).state).toBe('running'));
       await trace.look();
       await stopWorkers();
       await held.cancel();

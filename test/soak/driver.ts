@@ -51,7 +51,7 @@ async function watch(job: JobHandle<typeof soak>): Promise<void> {
 }
 
 async function cancelOnceStarted(job: JobHandle<typeof soak>): Promise<void> {
-  await until(async () => (await job.get()).status !== 'idle');
+  await until(async () => (await job.get()).state !== 'waiting');
   if (await job.cancel()) counts.cancelled += 1;
 }
 

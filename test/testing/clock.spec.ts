@@ -105,7 +105,7 @@ describe.each(SERVERS)('The clock of a test, in %s', (server) => {
     await jobs.test.setTime(new Date(begin + 2 * HOUR_MS));
     expect(late.at(-1)).toBe('at 2 h');
     await jobs.test.advance('1 year');
-    await expect(jobs.get('note', '1')).resolves.toMatchObject({ status: 'success' });
+    await expect(jobs.get('note', '1')).resolves.toMatchObject({ state: 'succeeded' });
   });
 
   it('is one for all instances', async () => {
@@ -138,7 +138,7 @@ describe.each(SERVERS)('The clock of a test, in %s', (server) => {
     await expect(called).rejects.toMatchObject({ cause: { code: 'JOB_EXPIRED' } });
     await jobs.test.until('unheard', {}, 'failed');
     await jobs.test.advance('2m');
-    await expect(late.get()).resolves.toMatchObject({ status: 'success' });
+    await expect(late.get()).resolves.toMatchObject({ state: 'succeeded' });
     const missed = await jobs.run('note', 'missed', { expires: new Date(jobs.test.now) });
     await expect(jobs.test.drain()).resolves.toEqual({ done: 0, failed: 1, retried: 0 });
     await expect(missed.get()).resolves.toMatchObject({ error: { code: 'JOB_EXPIRED' }, attempts: 0 });
@@ -183,8 +183,8 @@ describe.each(SERVERS)('The clock of a test, in %s', (server) => {
     setTimeout(fired, 1000);
     const job = await jobs.run('note', 'a', { delay: '1h' });
     await jobs.test.advance('1h');
-    await expect(job.get()).resolves.toMatchObject({ status: 'success' });
-    await expect(jobs.test.perform('note', 'b')).resolves.toMatchObject({ status: 'success' });
+    await expect(job.get()).resolves.toMatchObject({ state: 'succeeded' });
+    await expect(jobs.test.perform('note', 'b')).resolves.toMatchObject({ state: 'succeeded' });
     expect([fired.mock.calls.length, late]).toEqual([0, ['a', 'b']]);
   });
 

@@ -101,8 +101,8 @@ describe.each(SERVERS)('Flows of a test, in %s', (server) => {
     await expect(test.drain()).resolves.toEqual({ done: 2, failed: 3, retried: 0 });
     expect(ran).toEqual(['split Metropolis', 'encode 2']);
     const joined = await test.until(join, { input: 'Metropolis' }, 'failed');
-    expect(joined).toMatchObject({ status: 'error', error: { code: 'PARENT_FAILED' } });
-    await expect(test.until(publish, {}, 'failed')).resolves.toMatchObject({ status: 'error' });
+    expect(joined).toMatchObject({ state: 'failed', error: { code: 'PARENT_FAILED' } });
+    await expect(test.until(publish, {}, 'failed')).resolves.toMatchObject({ state: 'failed' });
     await expect(test.drain({ scheduled: true })).resolves.toEqual({ done: 0, failed: 0, retried: 0 });
     await expect(flow.cancel()).resolves.toBe(0);
   });
@@ -111,7 +111,7 @@ describe.each(SERVERS)('Flows of a test, in %s', (server) => {
     const { test, films, ran } = await start();
     const flow = await films.cut('Metropolis');
     await expect(flow.cancel()).resolves.toBe(5);
-    await expect(test.until(publish, {}, 'failed')).resolves.toMatchObject({ status: 'error' });
+    await expect(test.until(publish, {}, 'failed')).resolves.toMatchObject({ state: 'cancelled' });
     await expect(test.drain()).resolves.toEqual({ done: 0, failed: 0, retried: 0 });
     expect(ran).toEqual([]);
   });
@@ -123,7 +123,7 @@ describe.each(SERVERS)('Flows of a test, in %s', (server) => {
     await first.cancel();
     await expect(test.until(join, {}, 'failed')).resolves.toMatchObject({ error: { code: 'PARENT_FAILED' } });
     await client.run(publish, 'Metropolis', { after: [first] });
-    await expect(test.until(publish, {}, 'failed')).resolves.toMatchObject({ status: 'error' });
+    await expect(test.until(publish, {}, 'failed')).resolves.toMatchObject({ state: 'failed' });
   });
 
   it('hold the limit of a function', async () => {
@@ -132,10 +132,10 @@ describe.each(SERVERS)('Flows of a test, in %s', (server) => {
     const flow = await client.flow({ job: split, input: 'Metropolis', children });
     await expect(test.drain()).resolves.toEqual({ done: 2, failed: 0, retried: 0 });
     const states = async () =>
-      (await Promise.all(flow.jobs.map((job) => job.get()))).map(({ status }) => status);
-    await expect(states()).resolves.toEqual(['success', 'success', 'idle', 'idle']);
+      (await Promise.all(flow.jobs.map((job) => job.get()))).map(({ state }) => state);
+    await expect(states()).resolves.toEqual(['succeeded', 'succeeded', 'waiting', 'waiting']);
     await test.advance('3m');
-    await expect(states()).resolves.toEqual(['success', 'success', 'success', 'success']);
+    await expect(states()).resolves.toEqual(['succeeded', 'succeeded', 'succeeded', 'succeeded']);
   });
 
   it('expire by its clock', async () => {
@@ -176,7 +176,7 @@ describe.each(SERVERS)('Flows of a test, in %s', (server) => {
   it('run a job of their own with `perform`, whose parents are none', async () => {
     const { test, films, ran } = await start();
     await films.cut('Metropolis');
-    await expect(test.perform(join, 'Nosferatu')).resolves.toMatchObject({ status: 'success', output: '' });
+    await expect(test.perform(join, 'Nosferatu')).resolves.toMatchObject({ state: 'succeeded', output: '' });
     expect(ran).toEqual(['join Nosferatu']);
   });
 });

@@ -60,10 +60,10 @@ describe.each(SERVERS)('A test with jobs in %s', (server) => {
       await jobs.run(mail, { to: 'bob' });
       await jobs.run(mail, { to: 'ada' });
       await expect(test.until(mail, { input: { to: 'ada' } }, 'enqueued')).resolves.toMatchObject({
-        status: 'idle',
+        state: 'waiting',
       });
       await test.drain();
-      await expect(coming).resolves.toMatchObject({ id: '2', status: 'success', output: 'to ada' });
+      await expect(coming).resolves.toMatchObject({ id: '2', state: 'succeeded', output: 'to ada' });
       await expect(begun).resolves.toMatchObject({ id: '1' });
       await expect(test.until(mail, { id: '1' }, 'done')).resolves.toMatchObject({ output: 'to bob' });
     });
@@ -74,7 +74,7 @@ describe.each(SERVERS)('A test with jobs in %s', (server) => {
       await jobs.run(mail, { to: 'ada' });
       await jobs.test.advance('1h');
       await expect(jobs.test.until(mail, {}, 'retried')).resolves.toMatchObject({
-        status: 'success',
+        state: 'succeeded',
         attempts: 2,
       });
       const cancelled = await jobs.run(mail, { to: 'eve' });
@@ -137,7 +137,7 @@ describe.each(SERVERS)('A test with jobs in %s', (server) => {
       await jobs.test.loseLease(job);
       end.open();
       await expect(drained).resolves.toEqual({ done: 1, failed: 0, retried: 0 });
-      await expect(job.get()).resolves.toMatchObject({ status: 'success', output: 'done', attempts: 2 });
+      await expect(job.get()).resolves.toMatchObject({ state: 'succeeded', output: 'done', attempts: 2 });
       expect(reasons).toEqual(['LeaseLostError']);
     });
 
@@ -157,7 +157,7 @@ describe.each(SERVERS)('A test with jobs in %s', (server) => {
       }
       await expect(drained).resolves.toEqual({ done: 0, failed: 1, retried: 0 });
       await expect(stalls.get()).resolves.toMatchObject({ error: { code: 'JOB_STALLED' } });
-      await expect(jobs.test.until(slow, { id: '2' }, 'failed')).resolves.toMatchObject({ status: 'error' });
+      await expect(jobs.test.until(slow, { id: '2' }, 'failed')).resolves.toMatchObject({ state: 'failed' });
     });
 
     it('asks which job is meant where several have an id, or none', async () => {

@@ -176,7 +176,10 @@ describe.each(SERVERS)('Limits in a test whose jobs are in %s', (server) => {
     const { jobs, test, handlers } = await start();
     const first = await jobs.run(latest, { tenant: 'acme', number: 1 });
     await jobs.run(latest, { tenant: 'acme', number: 2 });
-    await expect(first.get()).resolves.toMatchObject({ status: 'error', error: { code: 'JOB_CANCELLED' } });
+    await expect(first.get()).resolves.toMatchObject({
+      state: 'cancelled',
+      error: { code: 'JOB_CANCELLED' },
+    });
     await expect(test.until(latest, { id: first.id }, 'failed')).resolves.toMatchObject({ id: first.id });
     await expect(test.drain()).resolves.toMatchObject({ done: 1, failed: 0 });
     expect(handlers.ran).toEqual(['acme 2']);
@@ -216,9 +219,9 @@ describe.each(SERVERS)('Limits in a test whose jobs are in %s', (server) => {
     const { jobs, test } = await start();
     await jobs.runMany(called, calls('acme', 3));
     await test.drain();
-    await expect(test.perform(called, { tenant: 'acme' })).resolves.toMatchObject({ status: 'success' });
+    await expect(test.perform(called, { tenant: 'acme' })).resolves.toMatchObject({ state: 'succeeded' });
     await jobs.runMany(ordered, calls('acme', 2));
-    await expect(test.perform(ordered, { tenant: 'acme' })).resolves.toMatchObject({ status: 'success' });
+    await expect(test.perform(ordered, { tenant: 'acme' })).resolves.toMatchObject({ state: 'succeeded' });
     await expect(test.perform(called, {} as Call)).rejects.toMatchObject({ code: 'LIMIT_KEY' });
   });
 
@@ -226,6 +229,6 @@ describe.each(SERVERS)('Limits in a test whose jobs are in %s', (server) => {
     const { test, handlers } = await start();
     handlers.holds = 1;
     const job = await test.perform(held, { tenant: 'acme', number: 1 });
-    expect(job).toMatchObject({ status: 'idle', attempts: 0, errors: [] });
+    expect(job).toMatchObject({ state: 'waiting', attempts: 0, errors: [] });
   });
 });

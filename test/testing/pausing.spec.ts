@@ -29,7 +29,7 @@ describe.each(SERVERS)('A test with a paused function and jobs in %s', (server) 
     await jobs.run(other, 'x');
     await expect(jobs.test.drain({ scheduled: true })).resolves.toEqual({ done: 1, failed: 0, retried: 0 });
     await expect(jobs.test.advance('2h')).resolves.toEqual({ done: 0, failed: 0, retried: 0 });
-    await expect(now.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+    await expect(now.get()).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
     await jobs.resume(mail);
     await expect(jobs.isPaused(mail)).resolves.toBe(false);
     await expect(jobs.test.drain()).resolves.toEqual({ done: 2, failed: 0, retried: 0 });

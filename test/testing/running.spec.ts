@@ -124,7 +124,7 @@ describe.each(SERVERS)('Jobs of a test, in %s', (server) => {
       const job = await test.perform(mail, { to: 'ada' });
       expect(job).toMatchObject({
         fn: 'mail',
-        status: 'success',
+        state: 'succeeded',
         input: { to: 'ada' },
         output: '1 to ada!',
         attempts: 1,
@@ -139,7 +139,7 @@ describe.each(SERVERS)('Jobs of a test, in %s', (server) => {
     it('names what refused it', async () => {
       const { test, ran } = await start();
       await expect(test.perform(mail, { to: 'spam' })).resolves.toMatchObject({
-        status: 'error',
+        state: 'failed',
         error: { name: 'ForbiddenException' },
       });
       await expect(test.perform(mail, { to: 1 } as never)).rejects.toThrow('to: ');
@@ -155,12 +155,12 @@ describe.each(SERVERS)('Jobs of a test, in %s', (server) => {
       const { test } = await start();
       const second = await test.perform(flaky, { until: 9 }, { attempt: 2 });
       expect(second).toMatchObject({
-        status: 'idle',
+        state: 'retrying',
         attempts: 2,
         errors: [{ attempt: 2, message: 'not before 9' }],
       });
       await expect(test.perform(flaky, { until: 9 }, { attempt: 3 })).resolves.toMatchObject({
-        status: 'error',
+        state: 'failed',
         attempts: 3,
         error: { message: 'not before 9' },
       });
@@ -196,7 +196,10 @@ describe.each(SERVERS)('Jobs of a test, in %s', (server) => {
       await expect(test.drain()).resolves.toEqual({ done: 1, failed: 1, retried: 2 });
       expect(ran.toSorted()).toEqual(['ada', 'attempt 1']);
       await expect(test.drain()).resolves.toEqual(NONE);
-      await expect(later.get()).resolves.toMatchObject({ status: 'idle', errors: [{ code: 'RETRY_LATER' }] });
+      await expect(later.get()).resolves.toMatchObject({
+        state: 'retrying',
+        errors: [{ code: 'RETRY_LATER' }],
+      });
     });
 
     it('runs in order of priority', async () => {
@@ -284,7 +287,7 @@ describe.each(SERVERS)('Jobs of a test, in %s', (server) => {
       const job = await jobs.run(flaky, { until: 2 });
       await jobs.test.until(flaky, {}, 'retried');
       await jobs.test.advance('1m');
-      await expect(job.get()).resolves.toMatchObject({ status: 'success', attempts: 2 });
+      await expect(job.get()).resolves.toMatchObject({ state: 'succeeded', attempts: 2 });
     });
   });
 });

@@ -83,7 +83,7 @@ describe.each(SERVERS)('Unique jobs of a test, in %s', (server) => {
     const jobs = await start();
     await jobs.run(sync, 'a');
     await jobs.run(report, 'monday');
-    await expect(jobs.test.perform(sync, 'performed')).resolves.toMatchObject({ status: 'success' });
+    await expect(jobs.test.perform(sync, 'performed')).resolves.toMatchObject({ state: 'succeeded' });
     await expect(jobs.run(sync, 'b')).resolves.toMatchObject({ created: false });
     await jobs.test.clear();
     for (const again of [await jobs.run(sync, 'c'), await jobs.run(report, 'monday')])

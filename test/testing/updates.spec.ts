@@ -29,7 +29,7 @@ describe.each(SERVERS)('A test with jobs in %s that the app updates', (server) =
     expect(jobs.test.enqueued(mail)).toMatchObject([{ input: 'grace', priority: 'scheduled', scheduled }]);
     await expect(job.get()).resolves.toMatchObject({ input: 'grace', times: { scheduled } });
     await jobs.test.advance('1h');
-    await expect(job.get()).resolves.toMatchObject({ status: 'idle' });
+    await expect(job.get()).resolves.toMatchObject({ state: 'scheduled' });
     await jobs.test.advance('1h');
     await expect(job.result()).resolves.toBe('got grace');
     await expect(job.update({ input: 'late' })).rejects.toMatchObject({ code: 'JOB_BEGUN' });

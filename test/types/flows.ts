@@ -55,10 +55,10 @@ export async function parents(job: RunningJob): Promise<void> {
   same<typeof all, ParentJob[]>();
   const typed = await job.parents(resize);
   same<typeof typed, ParentJob<string>[]>();
-  const [{ output, status } = {}] = await job.parents(measure);
+  const [{ output, state } = {}] = await job.parents(measure);
   same<typeof output, string | undefined>();
   // @ts-expect-error no such state: a parent has ended
-  const _wrong: boolean = status === 'busy';
+  const _wrong: boolean = state === 'running';
   // @ts-expect-error the output is text
   const _text: number | undefined = typed[0]?.output;
 }

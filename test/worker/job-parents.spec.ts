@@ -6,11 +6,11 @@ import { JobParents } from '../../lib/worker/job-parents.js';
 import { claimOf, KeptRecords } from './kept-records.js';
 
 const parent = (fn: string, id: string, output: string): RecordedParent => ({
-  ...{ fn, id, status: 'success' },
+  ...{ fn, id, state: 'succeeded' },
   output: Buffer.from(output),
 });
 const failed: RecordedParent = {
-  ...{ fn: 'resize', id: '3', status: 'error', output: new Uint8Array() },
+  ...{ fn: 'resize', id: '3', state: 'failed', output: new Uint8Array() },
   error: { name: 'Error', message: 'no' },
 };
 
@@ -33,9 +33,9 @@ describe('JobParents', () => {
 
   it('has all of them in their order, or those of one function, and reads them once', async () => {
     const { parents, reads } = parentsOf(parent('load', '2', '{"a":1}'), failed, parent('resize', '4', '7'));
-    const load = { fn: 'load', id: '2', status: 'success', output: { a: 1 } };
-    const error = { fn: 'resize', id: '3', status: 'error', error: { name: 'Error', message: 'no' } };
-    const resize = { fn: 'resize', id: '4', status: 'success', output: 7 };
+    const load = { fn: 'load', id: '2', state: 'succeeded', output: { a: 1 } };
+    const error = { fn: 'resize', id: '3', state: 'failed', error: { name: 'Error', message: 'no' } };
+    const resize = { fn: 'resize', id: '4', state: 'succeeded', output: 7 };
     expect((await parents.of(undefined)).map((each) => ({ ...each }))).toEqual([load, error, resize]);
     expect((await parents.of('resize')).map(({ id }) => id)).toEqual(['3', '4']);
     await expect(parents.of('other')).resolves.toEqual([]);
@@ -51,7 +51,7 @@ describe('JobParents', () => {
   });
 
   it('fails if one is no longer kept', async () => {
-    const { parents } = parentsOf(parent('a', '2', '1'), { ...failed, fn: 'b', status: 'lost' });
+    const { parents } = parentsOf(parent('a', '2', '1'), { ...failed, fn: 'b', state: 'lost' });
     await expect(parents.of('a')).resolves.toHaveLength(1);
     await expect(parents.of(undefined)).rejects.toMatchObject({ code: 'PARENT_LOST', id: '3' });
   });

@@ -45,7 +45,7 @@ describe('JobWorker.remove', () => {
     arrive.open();
     setImmediate(end.open);
     await removed;
-    await expect(late.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+    await expect(late.get()).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
   });
 
   it('gives back the jobs of its function alone', async () => {
@@ -61,9 +61,9 @@ describe('JobWorker.remove', () => {
     );
     const [job, other] = [await rig.client.run('fn', 'x'), await rig.client.run('other', 'x')];
     await begun.passed;
-    await eventually(async () => expect((await job.get()).status).toBe('busy'));
+    await eventually(async () => expect((await job.get()).state).toBe('running'));
     await worker.remove('fn', 0);
-    await expect(job.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+    await expect(job.get()).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
     end.open('out');
     await expect(other.result({ timeout: '5s' })).resolves.toBe('out');
     expect(runs).toBe(1);
@@ -110,7 +110,7 @@ describe('JobWorker.stop', () => {
     await worker.stop(LONG_MS);
     await expect(rig.workers('fn')).resolves.toBe(0);
     const job = await rig.client.run('fn', 'x');
-    await expect(job.get()).resolves.toMatchObject({ status: 'idle' });
+    await expect(job.get()).resolves.toMatchObject({ state: 'waiting' });
   });
 
   it('lets running jobs finish and begins no more', async () => {
@@ -125,8 +125,8 @@ describe('JobWorker.stop', () => {
     const stopped = worker.stop(LONG_MS);
     end.open();
     await stopped;
-    await expect(first?.get()).resolves.toMatchObject({ status: 'success', output: 'out' });
-    await expect(second?.get()).resolves.toMatchObject({ status: 'idle' });
+    await expect(first?.get()).resolves.toMatchObject({ state: 'succeeded', output: 'out' });
+    await expect(second?.get()).resolves.toMatchObject({ state: 'waiting' });
   });
 
   it('aborts and releases jobs that still run at the deadline', async () => {
@@ -140,7 +140,7 @@ describe('JobWorker.stop', () => {
     await started.passed;
     await worker.stop(50);
     await expect(reason.passed).resolves.toBeInstanceOf(ShutdownError);
-    await expect(job.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+    await expect(job.get()).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
     await expect(claimOne(rig.source(), 'fn')).resolves.toMatchObject({ id: job.id, attempts: 1 });
   });
 
@@ -221,7 +221,7 @@ describe('JobWorker.stop', () => {
     checked.open(true);
     await new Promise(setImmediate);
     expect(begun).toBe(false);
-    await expect(rig.client.get('fn', id)).resolves.toMatchObject({ status: 'idle' });
+    await expect(rig.client.get('fn', id)).resolves.toMatchObject({ state: 'waiting' });
   });
 });
 

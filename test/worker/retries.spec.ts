@@ -91,13 +91,13 @@ describe('JobWorker, when a handler fails', () => {
   async function attemptsOf(handle: JobHandler, limits: RunLimits = {}, options: RunOptions = {}) {
     await runWorker(rig.source(), 'fn', handle, limits);
     const job = await rig.client.run('fn', 'x', { ...options, blocking: true, timeout: '10s' });
-    const { status, attempts, errors } = await job.get();
-    return { status, attempts, said: errors.map(({ message }: AttemptError) => message) };
+    const { state, attempts, errors } = await job.get();
+    return { state, attempts, said: errors.map(({ message }: AttemptError) => message) };
   }
 
   it('fails the job at once without retry options', async () => {
     await expect(attemptsOf(failing)).resolves.toEqual({
-      status: 'error',
+      state: 'failed',
       attempts: 1,
       said: ['attempt 1'],
     });
@@ -105,7 +105,7 @@ describe('JobWorker, when a handler fails', () => {
 
   it('makes as many attempts as the options say', async () => {
     await expect(attemptsOf(failing, { retry: { ...FAST, attempts: 3 } })).resolves.toEqual({
-      status: 'error',
+      state: 'failed',
       attempts: 3,
       said: ['attempt 1', 'attempt 2', 'attempt 3'],
     });
@@ -136,7 +136,7 @@ describe('JobWorker, when a handler fails', () => {
       return input;
     };
     await expect(attemptsOf(handle, { retry: { ...FAST, attempts: 5 } })).resolves.toEqual({
-      status: 'success',
+      state: 'succeeded',
       attempts: 3,
       said: ['attempt 1', 'attempt 2'],
     });
@@ -179,8 +179,8 @@ describe('JobWorker, when a handler fails', () => {
     ],
     ['returns nonsense', () => Number.NaN, 'the result of retry.backoff'],
   ])('fails the job when a backoff function %s', async (_, backoff, message) => {
-    const { status, said } = await attemptsOf(failing, { retry: { attempts: 3, backoff } });
-    expect([status, said]).toEqual(['error', [expect.stringContaining(message)]]);
+    const { state, said } = await attemptsOf(failing, { retry: { attempts: 3, backoff } });
+    expect([state, said]).toEqual(['failed', [expect.stringContaining(message)]]);
   });
 
   it('does not try again after an UnrecoverableError', async () => {
@@ -188,7 +188,7 @@ describe('JobWorker, when a handler fails', () => {
       throw new UnrecoverableError('hopeless');
     };
     await expect(attemptsOf(handle, { retry: { ...FAST, attempts: 9 } })).resolves.toEqual({
-      status: 'error',
+      state: 'failed',
       attempts: 1,
       said: ['hopeless'],
     });
@@ -225,7 +225,7 @@ describe('JobWorker, when a handler fails', () => {
       if (attempts < 3) throw new RetryLaterError(60, 'busy');
     };
     await expect(attemptsOf(handle)).resolves.toEqual({
-      status: 'success',
+      state: 'succeeded',
       attempts: 3,
       said: ['busy', 'busy'],
     });
@@ -238,7 +238,7 @@ describe('JobWorker, when a handler fails', () => {
       throw new RetryLaterError(1, 'busy');
     };
     await expect(attemptsOf(handle, { retry: { attempts: 2 } })).resolves.toMatchObject({
-      status: 'error',
+      state: 'failed',
       attempts: 2,
     });
   });
@@ -320,6 +320,6 @@ describe('JobWorker, when a handler fails', () => {
     });
     const later = await rig.client.run('fn', 'later');
     await expect(rig.client.call('fn', 'now', { timeout: '5s' })).resolves.toBe('now');
-    await expect(later.get()).resolves.toMatchObject({ status: 'idle', attempts: 1 });
+    await expect(later.get()).resolves.toMatchObject({ state: 'retrying', attempts: 1 });
   });
 });

@@ -127,7 +127,7 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     await expect(updated.passed).resolves.toBeInstanceOf(JobTimeoutError);
     await expect(rig.client.call('fn', 'short', { timeout: '5s' })).resolves.toBe('short');
     const job = await rig.client.getOrThrow('fn', 1);
-    expect(job).toMatchObject({ status: 'error', error: { code: 'JOB_TIMEOUT' }, attempts: 1 });
+    expect(job).toMatchObject({ state: 'failed', error: { code: 'JOB_TIMEOUT' }, attempts: 1 });
     expect([job.output, job.progress]).toEqual([undefined, undefined]);
     expect(said).toEqual([expect.stringContaining('fn 1 failed for good (attempt 1 of 1): JobTimeoutError')]);
   });

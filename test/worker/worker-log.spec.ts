@@ -116,11 +116,11 @@ describe('A worker', () => {
     };
     const { worker, said } = await runWorker(rig.source(), 'waiting', waiting, { concurrency: 2 });
     const [first, second] = await rig.client.runMany('waiting', [1, 2]);
-    await eventually(async () => expect((await second?.get())?.status).toBe('busy'));
+    await eventually(async () => expect((await second?.get())?.state).toBe('running'));
     await rig.client.cancel('waiting', first?.id ?? '');
-    await eventually(async () => expect((await first?.get())?.status).toBe('error'));
+    await eventually(async () => expect((await first?.get())?.state).toBe('cancelled'));
     await worker.stop(0);
-    await expect(second?.get()).resolves.toMatchObject({ status: 'idle' });
+    await expect(second?.get()).resolves.toMatchObject({ state: 'waiting' });
     expect(said).toEqual([`Gave back jobs that still ran: waiting ${second?.id}`]);
   });
 });

@@ -8,7 +8,6 @@ import {
   keyOf,
   layOut,
   LINE_HEIGHT,
-  stateOf,
   type FlowBox,
   type FlowState,
 } from '../flow-layout.js';
@@ -18,11 +17,13 @@ import { instanceName } from '../session.js';
 
 /** Each state has a shape of its own, 12 by 12. */
 const MARKS: Readonly<Record<FlowState, string>> = {
-  success: 'M1 7l3.5 3.5L11 2.5',
+  succeeded: 'M1 7l3.5 3.5L11 2.5',
   failed: 'M2 2l8 8M10 2l-8 8',
   running: 'M3 1.5l7.5 4.5L3 10.5z',
   waiting: 'M6 1.5a4.5 4.5 0 1 0 .01 0z',
-  blocked: 'M4 2v8M8 2v8',
+  scheduled: 'M4 2v8M8 2v8',
+  retrying: 'M10 4a4.5 4.5 0 1 0 .5 3M10.5 1v3h-3',
+  cancelled: 'M2 10l8-8',
   gone: 'M2 6h8',
 };
 const MOST_CHARACTERS = 20;
@@ -82,9 +83,9 @@ export function FlowDrawing({ jobs, shown }: Props) {
       {isCut && <p class="dim">Not all lines are drawn.</p>}
       {group && <GroupList key={group.key} box={group} own={own} close={close} />}
       <p class="dim">
-        Each job stands to the right of those that it waits for. Blocked ones wait for others; failed ones may
-        also be cancelled.
-        {jobs.some(({ status }) => status === 'gone') &&
+        Each job stands to the right of those that it waits for. Scheduled ones wait for others, or for a
+        time.
+        {jobs.some(({ state }) => state === 'gone') &&
           ' Gone ones are no longer kept, nor what they waited for.'}
       </p>
     </>
@@ -95,7 +96,7 @@ function JobBox({ box: { fn, members, x, y, height }, isCurrent }: { box: FlowBo
   const [job] = members;
   if (!job) return null;
   const { id } = job;
-  const state = stateOf(job);
+  const { state } = job;
   return (
     <a
       class={`box is-${state}`}
@@ -213,9 +214,7 @@ function GroupList({ box: { fn, members }, own, close }: { box: FlowBox; own: st
   const place = useRef<HTMLDivElement>(null);
   const i = instanceName.value;
   useEffect(() => place.current?.focus(), []);
-  const sorted = members.toSorted(
-    (a, b) => FLOW_STATES.indexOf(stateOf(a)) - FLOW_STATES.indexOf(stateOf(b)),
-  );
+  const sorted = members.toSorted((a, b) => FLOW_STATES.indexOf(a.state) - FLOW_STATES.indexOf(b.state));
   return (
     <div
       class="members"
@@ -242,7 +241,7 @@ function GroupList({ box: { fn, members }, own, close }: { box: FlowBox; own: st
             >
               {job.id}
             </a>{' '}
-            <span class={`badge is-${stateOf(job)}`}>{stateOf(job)}</span>
+            <span class={`badge is-${job.state}`}>{job.state}</span>
           </li>
         ))}
       </ul>

@@ -11,7 +11,7 @@ const READ_AT_ONCE = 4096;
 export function Payload({ job, part }: { job: JobView; part: 'input' | 'output' }) {
   const size = job[part]?.bytes;
   const title = part === 'input' ? 'Input' : 'Output';
-  if (size === undefined || (part === 'output' && job.status === 'error')) return null;
+  if (size === undefined) return null;
   return (
     <section>
       <h2>

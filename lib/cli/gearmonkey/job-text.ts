@@ -3,10 +3,13 @@ import type { Job, Progress } from '../../job/job.js';
 import { printable } from '../../job/printable.js';
 import { shown, timeText, toJson, type Output } from './output.js';
 
-const STATUS_COLOURS = { idle: 'dim', busy: 'yellow', success: 'green', error: 'red' } as const;
+const STATE_COLOURS = {
+  ...({ waiting: 'dim', scheduled: 'dim', retrying: 'yellow', running: 'yellow' } as const),
+  ...({ succeeded: 'green', failed: 'red', cancelled: 'red' } as const),
+};
 
-export function statusText(out: Output, { status }: Pick<Job, 'status'>): string {
-  return out.paint(STATUS_COLOURS[status], status);
+export function stateText(out: Output, { state }: Pick<Job, 'state'>): string {
+  return out.paint(STATE_COLOURS[state], state);
 }
 
 export function progressText(progress: Progress | undefined): string {
@@ -23,10 +26,10 @@ export function jobLines(out: Output, job: Job): string[] {
   const { times, errors, recurring, headers } = job;
   const rows: [name: string, value: string | undefined][] = [
     ['job', `${printable(job.fn)} ${printable(job.id)}`],
-    ['status', statusText(out, job)],
+    ['state', stateText(out, job)],
     ['progress', progressText(job.progress)],
     ['input', shown(job.input)],
-    ['output', job.status === 'success' ? shown(job.output) : undefined],
+    ['output', job.state === 'succeeded' ? shown(job.output) : undefined],
     ['error', job.error && errorText(job.error)],
     ['attempts', job.attempts > 0 ? String(job.attempts) : undefined],
     ['snoozes', job.snoozes > 0 ? String(job.snoozes) : undefined],

@@ -1,4 +1,5 @@
-import { isFinal, type Job } from '../../job/job.js';
+import type { Job } from '../../job/job.js';
+import { isFinal } from '../../job/job-state.js';
 
 /** A bar on stderr that shows how far a job is. */
 export interface ProgressBar {
@@ -25,10 +26,10 @@ export async function progressBar(fn: string, id: string): Promise<ProgressBar |
   );
   bar.start(1, 0, { state: 'waiting' });
   return {
-    update: ({ status, progress }) => {
-      if (isFinal(status)) return;
+    update: ({ state, progress }) => {
+      if (isFinal(state)) return;
       if (progress) bar.setTotal(progress.divisor);
-      bar.update(progress?.dividend ?? 0, { state: status === 'busy' ? 'running' : 'waiting' });
+      bar.update(progress?.dividend ?? 0, { state });
     },
     stop: () => bar.stop(),
   };

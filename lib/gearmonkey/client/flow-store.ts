@@ -1,6 +1,6 @@
 import type { Payload } from '../../job/codec.js';
 import type { FlowEntry, FlowProgress, LaterPlace, OnParentError } from '../../job/flows.js';
-import type { JobStatus } from '../../job/job.js';
+import type { JobState } from '../../job/job-state.js';
 import type { JobKey } from '../wire/protocol.js';
 import type { EnqueuedKey } from './enqueued-key.js';
 
@@ -39,10 +39,8 @@ export const MAX_SHOWN_PARENTS = 1000;
 /** A job of a flow, for people. */
 export interface FlowMember extends FlowEntry {
   /** `gone` if it is no longer kept, or can't be read. */
-  readonly status: JobStatus | 'gone';
-  /** Whether it waits for others. */
-  readonly waits: boolean;
-  /** Whether it was cancelled. */
+  readonly state: JobState | 'gone';
+  /** Those that it waited for. */
   readonly parents: readonly FlowEntry[];
 }
 

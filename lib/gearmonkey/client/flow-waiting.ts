@@ -52,7 +52,7 @@ function placeOf(entry: FlowEntry): string {
 }
 
 /** Of a key that another program has given another type, nothing is shown. */
-export function noneOfAnotherType(error: unknown): (string | null)[] {
+export function noneOfAnotherType(error: unknown): never[] {
   if (String(error).includes('WRONGTYPE')) return [];
   throw error;
 }

@@ -30,7 +30,7 @@ import type { JobKey } from '../wire/protocol.js';
 import type { Updated } from '../wire/scripts.js';
 import { resultWaitOf, type ResultOptions } from './run-options.js';
 import { checkUpdate, type UpdateOptions } from './update-options.js';
-import { isBegun, markIn, toFinished, toJob } from '../wire/stored-job.js';
+import { isBegun, markIn, toFinished, toJob, waitsForTime } from '../wire/stored-job.js';
 
 /** A worker that gives a job its key needs a round trip for it. One without the limit may also run a job that has no key. */
 const [FILING_LOOKS, FILING_MS] = [20, 10];
@@ -179,7 +179,8 @@ export class JobAccess implements JobReader {
       if (!stored) throw new JobNotFoundError(fn, id);
       const mark = markIn(stored);
       if (known !== undefined && known !== mark) throw new JobLostError(fn, id);
-      return { mark, job: toJob(fn, id, stored, this.functions.codecOf(ref)) as JobOf<F> };
+      const now = waitsForTime(stored) ? await this.store.views.now(fn, wanted) : 0;
+      return { mark, job: toJob(fn, id, stored, this.functions.codecOf(ref), now) as JobOf<F> };
     };
   }
 

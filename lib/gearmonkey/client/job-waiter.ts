@@ -1,7 +1,8 @@
 import type { Clock } from '../../job/clock.js';
 import { withDeadline } from '../../job/deadline.js';
 import { WaitTimeoutError } from '../../job/errors.js';
-import { isFinal, type Job } from '../../job/job.js';
+import type { Job } from '../../job/job.js';
+import { isFinal } from '../../job/job-state.js';
 import type { ExpiryTimer } from './expiry-timer.js';
 import type { JobFeed } from './job-feed.js';
 import type { JobSight } from './job-sight.js';
@@ -98,8 +99,8 @@ async function follow(
           .read(() => waits)
           .then((found) => {
             isLater = found.waitsForJobs !== undefined;
-            if (isFinal(found.status)) resolve(found);
-            else if (found.times.expires && found.status === 'idle') endWhenExpired();
+            if (isFinal(found.state)) resolve(found);
+            else if (found.times.expires && found.state !== 'running') endWhenExpired();
             else if (isLater && starts !== known) check();
           }, reject);
       };

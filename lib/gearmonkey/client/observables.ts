@@ -1,5 +1,6 @@
 import { Observable, type Subscriber } from 'rxjs';
-import { isFinal, type Job, type JobEvent, type JobProgress } from '../../job/job.js';
+import type { Job, JobEvent, JobProgress } from '../../job/job.js';
+import { isFinal } from '../../job/job-state.js';
 import type { ExpiryTimer } from './expiry-timer.js';
 import type { FeedObserver, JobFeed, JobFollower } from './job-feed.js';
 import type { JobSight } from './job-sight.js';
@@ -123,7 +124,7 @@ export abstract class ObservedJob<T, J extends Job> implements Following {
 
   /** Ends with the subscription, also by an unsubscribe. */
   private endWhenExpired(job: J): void {
-    if (job.times.expires === undefined || job.status !== 'idle' || this.expiry) return;
+    if (job.times.expires === undefined || job.state === 'running' || this.expiry) return;
     const expiry = (this.expiry = this.sight.expiryTimer());
     this.subscriber.add(() => expiry.stop());
     expiry.start();
@@ -140,7 +141,7 @@ export abstract class ObservedJob<T, J extends Job> implements Following {
       const shown = this.show(job);
       if (shown) await shown;
       this.reading = false;
-      if (isFinal(job.status)) subscriber.complete();
+      if (isFinal(job.state)) subscriber.complete();
       else this.endWhenExpired(job);
       if (this.again && !subscriber.closed) this.refresh();
     } catch (error) {

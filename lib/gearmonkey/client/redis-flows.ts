@@ -9,7 +9,6 @@ import {
   type FlowEntry,
   type FlowProgress,
 } from '../../job/flows.js';
-import type { JobStatus } from '../../job/job.js';
 import { ConnectionError, EnqueueTimeoutError } from '../../job/server-errors.js';
 import { slotOf } from '../../redis/cluster-slots.js';
 import {
@@ -20,6 +19,8 @@ import {
   type FlowReview,
 } from '../wire/flow-scripts.js';
 import { flowKey, newMark } from '../wire/protocol.js';
+import { time } from '../wire/record-scripts.js';
+import { STATE_FIELDS, stateOf, textOf } from '../wire/stored-job.js';
 import { nameFromWire, wireName } from '../wire/wire-names.js';
 import type { EnqueuedKey } from './enqueued-key.js';
 import { noneOfAnotherType, waitingFor } from './flow-waiting.js';
@@ -39,6 +40,8 @@ import {
 const MAX_REMOVED = 200;
 /** Seconds for which it remembers the call that has created a job. */
 const MEMORY_SECONDS = 120;
+/** What is read of a job of a flow. */
+const MEMBER_FIELDS = [...STATE_FIELDS, 'mark'] as const;
 /** How often a flow is begun anew if a failover has lost a part of it. */
 const TRIES = 3;
 
@@ -133,12 +136,12 @@ export class RedisFlows implements FlowStore {
 
   async members(fn: string, name: string, from: number, most: number): Promise<FlowMember[]> {
     const list = `${flowKey(this.options.keysOf(fn).jobs, name)}:jobs`;
-    const entries = await this.ask(fn, 'Reading a flow', (redis) =>
-      redis.lrange(list, from, from + most - 1),
+    const [entries, now] = await this.ask(fn, 'Reading a flow', (redis) =>
+      Promise.all([redis.lrange(list, from, from + most - 1), time.run(redis, [list], this.options.now())]),
     );
     const named = this.naming();
     return Promise.all(
-      entries.flatMap((text) => readEntry(text) ?? []).map((entry) => this.memberOf(fn, entry, named)),
+      entries.flatMap((text) => readEntry(text) ?? []).map((entry) => this.memberOf(fn, entry, named, now)),
     );
   }
 
@@ -158,19 +161,20 @@ export class RedisFlows implements FlowStore {
     fn: string,
     entry: FlowEntry,
     named: (entry: FlowEntry) => FlowEntry,
+    now: number,
   ): Promise<FlowMember> {
     const key = `job:${entry.fn}:${entry.id}`;
     const read = async (redis: Redis | Cluster) => {
-      const [fields, parents] = await Promise.all([
-        redis.hmget(key, 'status', 'after', 'mark').catch(noneOfAnotherType),
+      const [values, parents] = await Promise.all([
+        redis.hmgetBuffer(key, ...MEMBER_FIELDS).catch(noneOfAnotherType),
         redis.lrange(`${key}:parents`, 0, MAX_SHOWN_PARENTS - 1).catch(noneOfAnotherType),
       ]);
-      const [status, after, mark] = fields;
-      const isAnother = entry.mark !== '' && (mark ?? '0') !== entry.mark;
-      if (!status || isAnother)
-        return { ...named(entry), status: 'gone', waits: false, parents: [] } as const;
+      const stored = new Map(MEMBER_FIELDS.flatMap((field, i) => (values[i] ? [[field, values[i]]] : [])));
+      const isAnother = entry.mark !== '' && (textOf(stored, 'mark') ?? '0') !== entry.mark;
+      if (!stored.get('status')?.byteLength || isAnother)
+        return { ...named(entry), state: 'gone', parents: [] } as const;
       const waitsFor = parents.flatMap((parent) => readEntry(parent ?? '') ?? []).map(named);
-      return { ...named(entry), status: status as JobStatus, waits: after !== null, parents: waitsFor };
+      return { ...named(entry), state: stateOf(stored, now), parents: waitsFor };
     };
     return this.ask(fn, 'Reading a flow', read);
   }

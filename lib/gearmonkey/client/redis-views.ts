@@ -11,6 +11,7 @@ import type { RedisConnection } from '../../redis/redis-connection.js';
 import { NO_RIGHT } from '../../redis/rights.js';
 import type { FunctionIndex } from '../wire/function-index.js';
 import { sharedLimitIn } from '../wire/limit-rules.js';
+import { time } from '../wire/record-scripts.js';
 import { ENDED_LISTS, LISTED_MS, type KeysOf } from '../wire/protocol.js';
 import { findJobs, listJobs, mend, overview, readJob, readPayload } from '../wire/view-scripts.js';
 import type { EndedJob, MendVerb } from './job-store.js';
@@ -61,6 +62,12 @@ export class RedisViews implements ViewStore {
     return this.options.ask('*', 'Reading the functions', (redis) => this.options.index.read(redis), {
       forViewers: true,
     });
+  }
+
+  now(fn: string, wanted?: () => boolean): Promise<number> {
+    const ask = (redis: Redis | Cluster) =>
+      time.run(redis, [this.options.keysOf(fn).jobs], this.options.now());
+    return this.options.ask(fn, 'Reading jobs', ask, { wanted });
   }
 
   async overview(functions: readonly string[]): Promise<FunctionOverview[]> {

@@ -56,6 +56,9 @@ export interface Sharing {
 
 /** What a server tells of its functions and of jobs in a state. */
 export interface ViewStore {
+  /** The server's time, in ms since 1970. `wanted` as of `JobStore.read`. */
+  now(fn: string, wanted?: () => boolean): Promise<number>;
+
   /** All functions that are known. */
   functions(): Promise<string[]>;
 

@@ -7,7 +7,7 @@ import type { RecordingJob, StepRecords } from '../../job/steps.js';
 import { MAX_ENTRIES, MAX_STREAM_BYTES, STREAM_SECONDS, type StreamKind } from '../../job/streams.js';
 import { memberOf } from '../../redis/lease-thread.js';
 import { streamKey, type KeysOf } from '../wire/protocol.js';
-import { parentFrom } from '../wire/recorded-parent.js';
+import { PARENT_FIELDS, parentFrom } from '../wire/recorded-parent.js';
 import { nameFromWire } from '../wire/wire-names.js';
 import type { Now } from '../wire/scripts.js';
 import * as scripts from '../wire/record-scripts.js';
@@ -48,7 +48,7 @@ export class RedisRecords implements StepRecords {
     if (!entry) return [];
     const key = `job:${entry.fn}:${entry.id}`;
     const fn = nameFromWire(this.keysOf, entry.fn, this.prefix) ?? entry.fn;
-    const ask = this.commands.insist((redis) => redis.hmgetBuffer(key, 'status', 'mark', 'output', 'error'));
+    const ask = this.commands.insist((redis) => redis.hmgetBuffer(key, ...PARENT_FIELDS));
     return [ask.then((values) => parentFrom({ ...entry, fn }, values))];
   }
 

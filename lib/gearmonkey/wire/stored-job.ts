@@ -7,22 +7,27 @@ import { readJobOptions } from './job-options.js';
 import { readWait, splitSignals, waitField, WAITS_FIELD } from '../../job/signals.js';
 import { readStep, readStepList, stepField, STEPS_FIELD, type RecordedStep } from '../../job/steps.js';
 import { NO_HEADERS } from '../../job/headers.js';
-import type { AttemptError, Job, JobStatus, JobTimes, Progress } from '../../job/job.js';
+import type { AttemptError, Job, JobTimes, Progress } from '../../job/job.js';
+import type { JobState } from '../../job/job-state.js';
 
 /** A job's hash as it is stored: field names to bytes. */
 export type StoredJob = ReadonlyMap<string, Uint8Array>;
 
 const asJob = recordsOf<Job>('Job');
 
+/** The protocol's words for where a job stands. */
+export type JobStatus = 'idle' | 'busy' | 'success' | 'error';
+
 const STATUSES: ReadonlySet<string> = new Set<JobStatus>(['idle', 'busy', 'success', 'error']);
 
 /**
  * A job as users see it. Fields that only this package writes are absent if a plain client or worker took part.
  *
+ * @param now the server's time in ms; any number unless `waitsForTime`
  * @throws MalformedJobError for a status that the protocol doesn't have
  * @throws UnreadablePayloadError when the codec can't read input or output
  */
-export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): Job {
+export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec, now: number): Job {
   const status = statusOf(fn, id, stored);
   const output = stored.get('output');
   const options = readJobOptions(text(stored.get('options')) ?? '');
@@ -30,7 +35,7 @@ export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): 
     defined({
       id,
       fn,
-      status,
+      state: stateOf(stored, now),
       input: read(codec, fn, 'input', stored.get('input') ?? new Uint8Array()),
       output: status === 'success' && output ? read(codec, fn, 'output', output) : undefined,
       error: status === 'error' ? errorOf(stored) : undefined,
@@ -56,7 +61,7 @@ export function toFinished(fn: string, id: string, output: string, codec: Codec)
   return {
     id,
     fn,
-    status: 'success',
+    state: 'succeeded',
     input: undefined,
     output: value,
     errors: [],
@@ -67,15 +72,45 @@ export function toFinished(fn: string, id: string, output: string, codec: Codec)
   };
 }
 
+/** Whether it is one of the protocol's words. */
+export function isStatus(status: string | undefined): status is JobStatus {
+  return status !== undefined && STATUSES.has(status);
+}
+
 /** @throws MalformedJobError */
-export function statusOf(fn: string, id: string, stored: StoredJob): JobStatus {
+function statusOf(fn: string, id: string, stored: StoredJob): JobStatus {
   const status = text(stored.get('status'));
-  if (status !== undefined && STATUSES.has(status)) return status as JobStatus;
+  if (isStatus(status)) return status;
   throw new MalformedJobError(
     fn,
     id,
     status === undefined ? 'it has no status' : `its status is ${JSON.stringify(status)}`,
   );
+}
+
+/** What `stateOf` reads. */
+export const STATE_FIELDS = ['status', 'cancelled', 'after', 'due', 'retry'] as const;
+
+/** Where a job stands at this time. A hash without a status of the protocol counts as a job that waits. */
+export function stateOf(stored: StoredJob, now: number): JobState {
+  const status = textOf(stored, 'status');
+  if (status === 'busy') return 'running';
+  if (status === 'success') return 'succeeded';
+  if (status === 'error') return stored.has('cancelled') ? 'cancelled' : 'failed';
+  if (stored.has('after')) return 'scheduled';
+  const [due, retry] = timesToWait(stored);
+  if (Math.max(due, retry) <= now) return 'waiting';
+  return retry > due ? 'retrying' : 'scheduled';
+}
+
+/** Whether it is the time that says where a job stands. Most jobs wait for none. */
+export function waitsForTime(stored: StoredJob): boolean {
+  return textOf(stored, 'status') === 'idle' && Math.max(...timesToWait(stored)) > 0;
+}
+
+/** When a job is due that is scheduled, and the next attempt of one that failed. One that ran has waited for the later one last. */
+function timesToWait(stored: StoredJob): readonly [due: number, retry: number] {
+  return [numberOf(stored, 'due') ?? 0, numberOf(stored, 'retry') ?? 0];
 }
 
 /** Every worker stores the message; ours add the other fields as JSON, which may also come from other programs. */
@@ -174,12 +209,17 @@ export function progressOf(stored: StoredJob): Progress | undefined {
 export function timesOf(stored: StoredJob, expires: number | undefined): JobTimes {
   return defined({
     created: dateOf(stored, 'created'),
-    scheduled: dateOf(stored, 'due'),
+    scheduled: scheduledIn(stored),
     expires: expires === undefined ? undefined : new Date(expires),
     started: dateOf(stored, 'started'),
     finished: dateOf(stored, 'finished'),
     waitsUntil: endOfWait(stored),
   });
+}
+
+function scheduledIn(stored: StoredJob): Date | undefined {
+  const time = Math.max(...timesToWait(stored));
+  return time > 0 ? new Date(time) : undefined;
 }
 
 function dateOf(stored: StoredJob, field: string): Date | undefined {

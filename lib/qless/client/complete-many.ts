@@ -3,7 +3,7 @@ import type { QlessCalls } from './calls.js';
 import { toRefusal, type QlessError } from './errors.js';
 import { dataText } from './options.js';
 import type { QlessJob } from './qless-job.js';
-import type { JobState } from '../wire/replies.js';
+import type { QlessState } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
 
 const JOBS_A_CALL = 100;
@@ -13,8 +13,8 @@ export async function completeTogether(
   calls: QlessCalls,
   jobs: readonly QlessJob[],
   data: unknown,
-): Promise<(JobState | QlessError)[]> {
-  const results: (JobState | QlessError)[] = [];
+): Promise<(QlessState | QlessError)[]> {
+  const results: (QlessState | QlessError)[] = [];
   for (const group of groupsOf(jobs)) {
     for (const part of chunksOf(group, JOBS_A_CALL)) results.push(...(await completeOne(calls, part, data)));
   }

@@ -3,7 +3,7 @@ import type { QlessCalls } from './calls.js';
 import type { Duration } from '../../job/duration.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import { dataText, optionArguments, toSeconds, withoutJid, type PutOptions } from './options.js';
-import type { JobRecord, JobState } from '../wire/replies.js';
+import type { JobRecord, QlessState } from '../wire/replies.js';
 import { putArguments } from '../wire/requests.js';
 import * as scripts from '../wire/scripts.js';
 import { showAs } from '../../job/show-as.js';
@@ -86,7 +86,7 @@ export class QlessJob {
     return this.record.queue;
   }
 
-  get state(): JobState {
+  get state(): QlessState {
     return this.record.state;
   }
 
@@ -112,7 +112,7 @@ export class QlessJob {
   }
 
   /** Completes it, and returns its new state. @throws ConfigurationError, InvalidOptionError, QlessJobLostError, QlessStateError, QlessJobNotFoundError */
-  async complete(changes: CompleteOptions = {}): Promise<JobState> {
+  async complete(changes: CompleteOptions = {}): Promise<QlessState> {
     const { data, delay, ...options } = checkOptions('complete', changes, COMPLETE_OPTIONS);
     const { jid, klass, worker, queue, data: before } = this.record;
     const text = data === undefined ? before : dataText(klass, data);

@@ -6,7 +6,7 @@ import { completeTogether } from './complete-many.js';
 import { QlessDependencyError, QlessError } from './errors.js';
 import { pageArguments, type PageOptions } from './options.js';
 import { COMPLETE_OPTIONS, QlessJob, type CompleteOptions } from './qless-job.js';
-import type { JobState, Page } from '../wire/replies.js';
+import type { QlessState, Page } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
 import { showAs } from '../../job/show-as.js';
 
@@ -48,13 +48,13 @@ export class QlessJobs {
   async completeMany(
     jobs: readonly QlessJob[],
     options: CompleteOptions = {},
-  ): Promise<(JobState | QlessError)[]> {
+  ): Promise<(QlessState | QlessError)[]> {
     checkOptions('completeMany', options, COMPLETE_OPTIONS);
     if (options.next === undefined) {
       checkEnd(options);
       return completeTogether(this.calls, jobs, options.data);
     }
-    const results: (JobState | QlessError)[] = [];
+    const results: (QlessState | QlessError)[] = [];
     for (const part of chunksOf(jobs, PIPELINED))
       results.push(...(await Promise.all(part.map((job) => job.complete(options).catch(refusal)))));
     return results;

@@ -1,6 +1,6 @@
 /** Decodes replies: the core writes empty lists as {}, and absent values as false or ''. */
 
-export type JobState = 'waiting' | 'scheduled' | 'depends' | 'running' | 'stalled' | 'failed' | 'complete';
+export type QlessState = 'waiting' | 'scheduled' | 'depends' | 'running' | 'stalled' | 'failed' | 'complete';
 
 /** An entry of a job's history; log messages have fields of their own. Times are seconds. */
 export interface HistoryItem {
@@ -21,7 +21,7 @@ export interface JobFailure {
 export interface JobRecord {
   readonly jid: string;
   readonly klass: string;
-  readonly state: JobState;
+  readonly state: QlessState;
   /** '' when it is complete. */
   readonly queue: string;
   /** '' unless it is running. */

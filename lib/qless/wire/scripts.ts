@@ -14,7 +14,7 @@ import {
   text,
   type Consistency,
   type JobRecord,
-  type JobState,
+  type QlessState,
   type QueueCounts,
   type QueueStats,
 } from './replies.js';
@@ -43,8 +43,8 @@ export const pop = defineScript<[now: Now, queue: string, worker: string, count:
 export const peek = defineScript<[now: Now, queue: string, count: number], JobRecord[]>('peek', jobRecords);
 export const complete = defineScript<
   [now: Now, jid: string, worker: string, queue: string, data: Json, options: OptionArguments],
-  JobState
->('complete', (reply) => String(reply) as JobState);
+  QlessState
+>('complete', (reply) => String(reply) as QlessState);
 /** `jobs` is each jid followed by its data, 250 jobs at most. For each its state, complete, or an error's text. */
 export const completeMany = defineScript<
   [now: Now, worker: string, queue: string, jobs: readonly (string | Json)[]],

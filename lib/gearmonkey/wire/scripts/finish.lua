@@ -32,7 +32,10 @@ local function finish(keys, id, now, reply, token, outcome, output, ...)
   if id ~= '' then redis.pcall('ZADD', list, now, id) end
   -- Success is the hot path: that list gets its time once in many calls.
   if not success then redis.pcall('EXPIRE', list, keys.list_seconds or '93600') end
-  if outcome == 'cancelled' then redis.pcall('ZREM', 'retrying:' .. string.sub(keys.jobs, 5, -2), id) end
+  if outcome == 'cancelled' then
+    redis.pcall('HSET', keys.jobs .. id, 'cancelled', '1')
+    redis.pcall('ZREM', 'retrying:' .. string.sub(keys.jobs, 5, -2), id)
+  end
   if reply ~= '' then redis.pcall('PUBLISH', reply, id .. ':' .. token .. ':' .. output) end
   redis.pcall('PUBLISH', keys.channel, 'finish:' .. id)
   redis.pcall('LPUSH', keys.locks .. id, 'OK')

@@ -86,7 +86,7 @@ local function retry(id, job)
     fields[7], fields[8] = 'options', without_expiry(job[5])
   end
   call('HSET', hash, unpack(fields))
-  call('HDEL', hash, 'output', 'error', 'finished', 'stalls', 'isolated', 'snoozes', 'due', 'queued', 'after', 'place', 'status:dividend',
+  call('HDEL', hash, 'output', 'error', 'finished', 'stalls', 'isolated', 'snoozes', 'due', 'retry', 'cancelled', 'queued', 'after', 'place', 'status:dividend',
     'status:divisor')
   -- It may have failed because a signal did not come in time: it waits for that anew.
   for name in string.gmatch(job[8] or '', '[^:]+') do call('HDEL', hash, 'waits', 'wait:' .. name) end

@@ -72,10 +72,11 @@ local function open_outcomes()
       queued = pcall('ZADD', keys.scheduled, string.format('%.3f', (now + wait) / 1000), id)
     end
     if type(queued) == 'number' then
-      call('HSET', keys.jobs .. id, 'status', 'idle', 'settled', token, unpack(changes))
+      local time, due = failure == '' and 'due' or 'retry', string.format('%.0f', now + wait)
+      call('HSET', keys.jobs .. id, 'status', 'idle', 'settled', token, time, due, unpack(changes))
       if is_awake and call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
       if failure ~= '' then
-        pcall('ZADD', 'retrying:' .. string.sub(keys.jobs, #'job:' + 1, -2), string.format('%.0f', now + wait), id)
+        pcall('ZADD', 'retrying:' .. string.sub(keys.jobs, #'job:' + 1, -2), due, id)
       end
     else
       call('HSET', keys.jobs .. id, unpack(changes))

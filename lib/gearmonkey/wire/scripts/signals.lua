@@ -9,9 +9,10 @@ local function give_signal(id, mark, name, data)
   if mark ~= '' and (job[2] or '0') ~= mark then return 'lost' end
   if job[1] == 'success' or job[1] == 'error' then return 'finished' end
   if job[5] then return 'known' end
-  redis.call('HSET', key, 'signal:' .. name, string.format('%.0f', now) .. ':' .. data)
-  local waits = ':' .. (job[3] or '') .. ':'
+  local stamp, waits = string.format('%.0f', now), ':' .. (job[3] or '') .. ':'
+  redis.call('HSET', key, 'signal:' .. name, stamp .. ':' .. data)
   if job[1] ~= 'idle' or not string.find(waits, ':' .. name .. ':', 1, true) then return 'signalled' end
+  redis.call('HSET', key, 'due', stamp)
   local limits = job[4] and open_limits(unpack(redis.call('HMGET', control_of(keys.jobs), 'limit', 'override')))
   if limits and limits.forget_time(job[4], id) == 1 then
     limits.await_time(job[4], id, now)
