@@ -66,8 +66,6 @@ export interface FunctionView {
   readonly paused?: boolean;
   /** When the oldest waiting job was created, unless a plain client sent it. */
   readonly oldest?: Time;
-  /** Jobs that wait for other jobs, or for a person who runs them. */
-  readonly blocked?: number;
   readonly workers?: number;
   /** Whether the user may do anything with it. `api/rights` says what. */
   readonly act: boolean;

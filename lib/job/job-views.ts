@@ -9,12 +9,10 @@ export interface QueueOverview {
   readonly fn: string;
   /** Jobs that may start at once, by priority. */
   readonly waiting: { readonly high: number; readonly normal: number; readonly low: number };
-  /** Jobs that wait for a time, without those of `retrying`. */
+  /** Jobs that wait for a time, for other jobs, or for a person who runs them (jobd), without those of `retrying`. */
   readonly scheduled?: number;
   /** Jobs that wait for their next attempt after one that failed. */
   readonly retrying?: number;
-  /** Jobs that wait for other jobs (qless), or for a person who runs them (jobd). */
-  readonly blocked?: number;
   readonly running?: number;
   readonly succeeded?: number;
   readonly failed?: number;
@@ -27,7 +25,7 @@ export interface QueueOverview {
 }
 
 /** What there is of one function. Ended jobs are counted as long as they are kept. */
-export interface FunctionOverview extends Omit<QueueOverview, 'blocked'> {
+export interface FunctionOverview extends QueueOverview {
   readonly scheduled: number;
   readonly retrying: number;
   /** Jobs on workers of this package. */

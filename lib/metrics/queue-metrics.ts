@@ -93,10 +93,10 @@ export class QueueMetrics {
 
 function setJobs(gauge: Gauge, seen: Seen, labels: FunctionLabels): void {
   eachFunction(seen, (system, overview) => {
-    const { fn, scheduled, retrying, blocked, running, succeeded, failed, cancelled } = overview;
+    const { fn, scheduled, retrying, running, succeeded, failed, cancelled } = overview;
     const states = {
       waiting: waitingOf(overview),
-      ...{ scheduled, retrying, blocked, running, succeeded, failed, cancelled },
+      ...{ scheduled, retrying, running, succeeded, failed, cancelled },
     };
     for (const [state, count] of Object.entries(states))
       if (count !== undefined) gauge.inc({ system, fn: labels.of(fn), state }, count);

@@ -25,7 +25,9 @@ describe('gearmonkey overview of the other systems', () => {
     client.close();
     const environment = { REDIS_URL: redis.url };
     const found = await runGearMonkey(['overview', '--qless', 'own:', '--json'], { environment });
-    expect(valuesOf(found)).toMatchObject([[{ fn: 'mail', waiting: { normal: 1 }, running: 0, blocked: 0 }]]);
+    expect(valuesOf(found)).toMatchObject([
+      [{ fn: 'mail', waiting: { normal: 1 }, running: 0, scheduled: 0 }],
+    ]);
     const none = await runGearMonkey(['overview', '--qless', '--json'], { environment });
     expect(valuesOf(none)).toEqual([[]]);
     const terminal = await terminals.open();
@@ -60,7 +62,7 @@ describe('gearmonkey overview of the other systems', () => {
     const url = typeof database === 'string' ? database : '';
     const found = await runGearMonkey(['overview', '--jobd', url, '--table', table, '--json'], {});
     expect(valuesOf(found)).toMatchObject([
-      [{ fn: 'low', waiting: { normal: 1 }, blocked: 1, running: 0, oldest: expect.any(String) }],
+      [{ fn: 'low', waiting: { normal: 1 }, scheduled: 1, running: 0, oldest: expect.any(String) }],
     ]);
   });
 

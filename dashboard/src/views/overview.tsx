@@ -175,7 +175,7 @@ function LinkedCount({
 
 /** What needs attention, in words. */
 export function States({ one }: { one: FunctionView }) {
-  const { paused, limitsFull = 0, blocked = 0, workers } = one;
+  const { paused, limitsFull = 0, workers } = one;
   return (
     <>
       {paused && <StateBadge state="paused" />}
@@ -184,7 +184,6 @@ export function States({ one }: { one: FunctionView }) {
           {many(limitsFull, 'full key')}
         </a>
       )}
-      {blocked > 0 && <span class="badge">{count(blocked)} blocked</span>}
       {workers === 0 && waitingOf(one) > 0 && !paused && <span class="badge is-failed">no worker</span>}
     </>
   );

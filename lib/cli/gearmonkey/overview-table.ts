@@ -9,16 +9,12 @@ export const OVERVIEW_COLUMNS = [
 
 /** A function as a row; `now` is the time by which the oldest job is counted. */
 export function overviewRow(overview: QueueOverview, now: number): string[] {
-  const { fn, waiting, oldest, scheduled, retrying, blocked = 0, running, paused, limitsFull = 0 } = overview;
+  const { fn, waiting, oldest, scheduled, retrying, running, paused, limitsFull = 0 } = overview;
   const { succeeded, failed, cancelled, workers } = overview;
   const counts = [running, workers, failed, retrying, scheduled, succeeded, cancelled];
   const all = waiting.high + waiting.normal + waiting.low;
   const age = oldest ? spanText(Math.max(0, now - oldest.getTime())) : '';
-  const states = [
-    paused ? 'paused' : '',
-    limitsFull > 0 ? `${limitsFull} keys full` : '',
-    blocked > 0 ? `${blocked} blocked` : '',
-  ];
+  const states = [paused ? 'paused' : '', limitsFull > 0 ? `${limitsFull} keys full` : ''];
   return [
     fn,
     String(all),

@@ -98,7 +98,7 @@ export class JobdClient {
 
   /**
    * The targets of rows that have not ended, in the form of all systems: `waiting` counts also those that are scheduled, and
-   * `blocked` the manual ones.
+   * `scheduled` the manual ones.
    *
    * @throws the database's errors
    */

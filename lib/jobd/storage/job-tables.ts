@@ -64,7 +64,7 @@ async function readTargets(database: Database, names: TableNames, page: string):
     {
       target: ({ fn }) => fn,
       waiting: ({ waiting }) => waiting.normal,
-      manual: ({ blocked }) => blocked,
+      manual: ({ scheduled }) => scheduled,
       running: ({ running }) => running,
       oldest: ({ oldest }) => oldest,
     },

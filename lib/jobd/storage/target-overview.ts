@@ -65,7 +65,7 @@ function toOverview(
   return defined({
     fn: target,
     waiting: { high: 0, normal: rowsIn('waiting'), low: 0 },
-    blocked: rowsIn('manual'),
+    scheduled: rowsIn('manual'),
     running: rowsIn('accepted') + rowsIn('running'),
     oldest: seconds > 0 ? new Date(seconds * 1000) : undefined,
   });

@@ -26,7 +26,7 @@ export async function readOverview(ask: QueueQuestions): Promise<QueueOverview[]
 function toOverview(counts: QueueCounts, oldest: Date | undefined): QueueOverview {
   const { name, waiting, stalled, scheduled, depends, running, paused } = counts;
   const all = { high: 0, normal: waiting + stalled, low: 0 };
-  return defined({ fn: name, waiting: all, scheduled, blocked: depends, running, paused, oldest });
+  return defined({ fn: name, waiting: all, scheduled: scheduled + depends, running, paused, oldest });
 }
 
 /** When a job was put into its queue. */

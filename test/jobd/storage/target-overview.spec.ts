@@ -25,8 +25,14 @@ describe.each([
     await table.add('high', { status: 'running' });
     const none = { high: 0, normal: 0, low: 0 };
     await expect(table.overview()).resolves.toEqual([
-      { fn: 'high', waiting: none, blocked: 0, running: 2 },
-      { fn: 'low', waiting: { ...none, normal: 2 }, blocked: 1, running: 0, oldest: new Date(first * 1000) },
+      { fn: 'high', waiting: none, scheduled: 0, running: 2 },
+      {
+        fn: 'low',
+        waiting: { ...none, normal: 2 },
+        scheduled: 1,
+        running: 0,
+        oldest: new Date(first * 1000),
+      },
     ]);
     await table.close();
   });
