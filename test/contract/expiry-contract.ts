@@ -164,6 +164,22 @@ export function expiryContract(rigOf: () => ClientRig): void {
         },
       );
 
+      it('ends a flow whose last job it is, of another function without a worker', async () => {
+        const tag = `{${rigOf().fn()}}`;
+        const [of, root] = [`${tag}:of`, `${tag}:root`];
+        await runWorker(rigOf().source(), root, () => 'done');
+        const late: FlowNode = { job: of, input: 'late', options: { expires: spanOf(rigOf()) } };
+        const flow = await rigOf()
+          .client()
+          .flow({ job: root, input: 'first', children: [late, { job: root, input: 'last' }] });
+        const job = flow.jobOf(late);
+        await until(async () => (await job?.get())?.times.expires !== undefined);
+        await pass(rigOf(), spanOf(rigOf()));
+        const ended = lastValueFrom(flow.progress$);
+        await until(async () => (await workersLook(rigOf()), (await job?.get())?.state === 'failed'));
+        await expect(ended).resolves.toEqual({ done: 2, failed: 1, total: 3 });
+      });
+
       it('lets those behind it run when its worker gives it back behind its time', async () => {
         const tag = `{${rigOf().fn()}}`;
         const [of, behind] = [`${tag}:of`, `${tag}:behind`];

@@ -75,6 +75,8 @@ describe('Flows on Redis', () => {
     const flow = await rig.client.flow(node(plain, 'word', child));
     await expect(flow.root.result()).resolves.toBe('WORD');
     await expect(flow.jobOf(child)?.result()).resolves.toEqual(['WORD']);
+    const members = [keysOf(plain).members, keysOf(fn).members];
+    await eventually(async () => expect(await rig.redis.exists(...members)).toBe(0));
   });
 
   it('whose client died before they began are removed by workers, and never run', async () => {

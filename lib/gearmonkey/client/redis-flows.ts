@@ -215,6 +215,8 @@ export class RedisFlows implements FlowStore {
       if (await this.ask(fn, 'Creating a flow', abandon)) return true;
       for (const [name, ids] of created)
         for (const orphans of chunksOf(ids, MAX_REMOVED)) await this.settle(fn, [name], { orphans });
+      // Each was noted among the jobs of the others.
+      if (created.size > 1) await this.settle(fn, created.keys(), { review: true });
     } catch {
       // The cause of the failure is thrown.
     }

@@ -246,6 +246,69 @@ describe('The scripts of flows', () => {
       expect(await redis().zcard(keysOf(fn).scheduled)).toBe(0);
     });
 
+    describe('of another function without a worker', () => {
+      const other = () => `${fn}-other`;
+      const noted = () => redis().zrangebyscore(keysOf(fn).members, 3, 3);
+      /** Jobs 1… of the other function, and as many of this one, each of which waits for one of these. */
+      async function waiting(count: number, options = '') {
+        await enqueue(redis(), other(), Array<string>(count).fill('x'));
+        if (options !== '') await redis().hset(job(count, other()), 'options', options);
+        for (let id = 1; id <= count; id++) await after([`${id}:0:${other()}`]);
+      }
+
+      it('ends in a review when it has expired, however many others wait', async () => {
+        await waiting(40, `{"expires":${NOW}}`);
+        await settle(true);
+        expect(await field(40, 'status')).toBe('error');
+        expect(await field(39, 'status')).toBe('idle');
+      });
+
+      it('is noticed when a plain worker has ended it, however many it waits for', async () => {
+        await enqueue(redis(), other(), Array<string>(90).fill('x'));
+        await after(Array.from({ length: 90 }, (_, index) => `${index + 1}:0:${other()}`));
+        await redis().hset(job(90, other()), 'status', 'error');
+        await settle(true);
+        expect(await field(1, 'status')).toBe('error');
+      });
+
+      it('is left to a leader of that function', async () => {
+        await waiting(1, `{"expires":${NOW}}`);
+        await redis().set(`leader:${other()}`, 'worker', 'PX', 3000);
+        await settle(true);
+        expect(await field(1, 'status')).toBe('idle');
+      });
+
+      it('is removed when its flow never began', async () => {
+        const { ids, jobs, scheduled, members } = keysOf(other());
+        const part = ['x', '', 'normal::', 'fail', '1', '0'];
+        const name = `${NAME}:${fn}`;
+        await flows.flowJobs.run(
+          redis(),
+          [flow(), ids, jobs, scheduled, members],
+          1,
+          KEPT,
+          NOW,
+          MARK,
+          name,
+          part,
+        );
+        await redis().del(flow());
+        await settle(true);
+        expect(await redis().exists(job(1, other()), scheduled, members)).toBe(0);
+      });
+
+      it('is looked at until none of that function is left', async () => {
+        await waiting(1);
+        expect(await noted()).toEqual([`:${other()}`]);
+        await settle(true);
+        expect(await noted()).toEqual([`:${other()}`]);
+        await redis().hset(job(1, other()), 'status', 'success');
+        await settle(true);
+        await settle(true);
+        expect(await noted()).toEqual([]);
+      });
+    });
+
     it.each([
       [`{"expires":${NOW}}`, 'idle', 'error'],
       [`{"expires":${NOW + 1}}`, 'idle', 'idle'],

@@ -28,6 +28,7 @@ local function attach(k, id, child, parents)
       if parent.status == 'error' then why = why or 'job ' .. parent.id .. ' of "' .. pk.fn .. '" did not succeed' end
     else
       waits = waits + 1
+      note_function(k.fn, pk.fn)
       -- By this its end is noticed: finish.lua.
       if not parent.settled then call('HSET', key, 'settled', '0') end
       call('RPUSH', key .. ':children', child)

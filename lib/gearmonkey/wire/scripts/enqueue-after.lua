@@ -68,6 +68,7 @@ if key then
   call('PERSIST', key .. ':jobs')
   call('HINCRBY', key, 'total', '1')
   call('RPUSH', key .. ':jobs', id .. ':' .. mark .. ':' .. k.fn)
+  note_function(string.match(flow, ':(.+)$'), k.fn)
 end
 call('ZADD', scheduled, NEVER, id)
 call('ZADD', members, '0', id)

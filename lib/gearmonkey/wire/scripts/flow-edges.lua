@@ -8,6 +8,7 @@
 ]]
 local flow, jobs = KEYS[1], KEYS[2]
 local part, kept = tonumber(ARGV[1]), ARGV[2]
+-- include flow-functions
 -- include flow-part
 
 begin_part('0')
@@ -15,6 +16,8 @@ local at = 3
 while at <= #ARGV do
   local list, count = ARGV[at], tonumber(ARGV[at + 1])
   redis.call('RPUSH', list, unpack(ARGV, at + 2, at + 1 + count))
+  local fn = string.match(list, '^job:(.+):%d+:parents$')
+  for i = fn and at + 2 or at + 2 + count, at + 1 + count do note_function(fn, string.match(ARGV[i], '^%d+:%d*:(.+)$') or fn) end
   at = at + 2 + count
 end
 redis.call('EXPIRE', jobs, kept)

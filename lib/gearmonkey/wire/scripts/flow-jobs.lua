@@ -18,6 +18,7 @@ local flow, ids, jobs, scheduled, members = unpack(KEYS)
 local part, kept, created, mark, name = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local NEVER, first, VALUES = '9000000000', 6, 6
 local count = (#ARGV - first + 1) / VALUES
+-- include flow-functions
 -- include flow-part
 -- include mark
 -- include tags
@@ -47,6 +48,7 @@ for i = 1, count do
 end
 call('ZADD', scheduled, unpack(waiting))
 call('ZADD', members, unpack(blocked))
+note_function(string.match(name, ':(.+)$'), string.sub(jobs, #'job:' + 1, -2))
 local untagged = tags.write(0)
 if untagged then return untagged end
 tags.clean()

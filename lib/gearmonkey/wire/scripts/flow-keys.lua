@@ -19,4 +19,5 @@ local function parse_entry(entry)
   return string.match(entry, '^(%d+):(%d*):(.+)$')
 end
 
+-- include flow-functions
 -- include unbegun

@@ -9,6 +9,7 @@
 
   Members have the score 0 while they wait for others, 1 from then on, 2 once they have ended, and 2.5 if that could not be
   settled, as for lack of a right, or since their flow has not begun: others go on, and it is tried again with the next look.
+  Those of the score 3 are no jobs, but functions: flow-functions.lua.
 ]]
 -- include clock
 -- include finish
@@ -150,15 +151,22 @@ local function some_of(score, most)
   return call('ZRANGEBYSCORE', members, score, score, 'LIMIT', from, most)
 end
 
---- Functions whose jobs some jobs of this one wait for: they may have plain workers only, which report no end.
+--- Functions to look at because jobs of this one, or its flows, wait for theirs: without a leader they have plain workers only,
+--- which report no end, or none.
 local awaited = {}
-local function note_awaited(id)
-  local list = k.jobs .. id .. ':parents'
-  local size = read(0, 'LLEN', list)
-  if size == 0 then return end
-  local at = math.floor(now / 1000) * 7919 % size
-  local _, _, fn = parse_entry(call('LRANGE', list, at, at)[1] or '')
-  if fn and fn ~= k.fn then awaited[fn] = true end
+local function note_awaited()
+  for _, noted in ipairs(some_of(3, 100)) do
+    local other = string.sub(noted, 2)
+    local left = pcall('ZCOUNT', keys_of(other).members, '-inf', '(3')
+    local is_led = pcall('EXISTS', 'leader:' .. other) == 1
+    if left == 0 then
+      call('ZREM', members, noted)
+      -- What is left there are names, at which no worker looks.
+      if not is_led then pcall('DEL', keys_of(other).members) end
+    elseif type(left) == 'number' and not is_led then
+      awaited[#awaited + 1] = other
+    end
+  end
 end
 
 local function review()
@@ -167,10 +175,8 @@ local function review()
     local job = read({}, 'HMGET', k.jobs .. id, 'status', 'options')
     if not note_if_ended(id, job[1]) then end_late(id, job[1], job[2]) end
   end
-  for i, id in ipairs(some_of(0, 300)) do
-    drop_orphan(id)
-    if i <= 20 then note_awaited(id) end
-  end
+  for _, id in ipairs(some_of(0, 300)) do drop_orphan(id) end
+  note_awaited()
 end
 
 local problem = ''
@@ -197,7 +203,6 @@ end
 call('ZREM', members, '')
 run()
 tell_flows()
-local others, looked_at = {}, {}
+local others = {}
 for fn in pairs(touched) do if fn ~= k.fn then others[#others + 1] = fn end end
-for fn in pairs(awaited) do looked_at[#looked_at + 1] = fn end
-return { call('ZCOUNT', members, '2', '2') > 0 and 1 or 0, others, looked_at, problem }
+return { call('ZCOUNT', members, '2', '2') > 0 and 1 or 0, others, awaited, problem }
