@@ -179,6 +179,8 @@ export interface FailureView {
   readonly last: Time;
   /** The id of the job that failed last. */
   readonly sample: string;
+  /** The message of that job: `message` has `<n>`, `<id>` and `<text>` for what differs. */
+  readonly example: string;
 }
 
 /** GET api/limits?i&fn: full keys first, at most 100. */

@@ -74,7 +74,11 @@ export class FunctionReads {
     const viewed = this.access.viewed(user, query['i'], query['fn']);
     const { i, fn } = viewed;
     const { groups, ...counts } = await this.reads.failures(viewed);
-    const shown = groups.map((group) => ({ ...group, ...this.redaction.error(group, { instance: i, fn }) }));
+    const of = { instance: i, fn };
+    const shown = groups.map((group) => ({
+      ...{ ...group, ...this.redaction.error(group, of) },
+      example: this.redaction.text(group.example, 'error', of),
+    }));
     return { groups: shown, ...counts };
   }
 

@@ -14,6 +14,8 @@ export interface FailureGroup {
   readonly last: Date;
   /** The id of that job. */
   readonly sample: string;
+  /** Its message as it is; at most 200 characters. */
+  readonly example: string;
 }
 
 /** Which ended jobs `retry` and `discard` are about. */

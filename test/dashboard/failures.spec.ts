@@ -67,7 +67,7 @@ describe('failures in the dashboard', () => {
       await (await client.run(fn, wrapped)).result().catch((error: unknown) => error);
     const { groups } = await failures();
     expect(groups).toMatchObject([
-      { name: 'RangeError', code: 'DISK', message: 'no disk <n>', count: 2 },
+      { name: 'RangeError', code: 'DISK', message: 'no disk <n>', example: 'no disk 7', count: 2 },
       { name: 'TypeError', message: 'no name', count: 1 },
     ]);
     const which = { state: 'failed', group: groups[0]?.group };

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { defineLimit, GearMonkeyClient, GearMonkeyWorkers } from 'nestjs-gearmonkey';
+import type { FailuresView } from '../../lib/dashboard/api.js';
 import { gate, type Gate } from '../support/gate.js';
 import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
@@ -250,6 +251,30 @@ describe('the views of the page', () => {
         });
         await client.pause(mail);
       }
+    },
+    TEST_MS,
+  );
+
+  it(
+    'show on a narrow screen how many jobs have failed, and the message of the newest',
+    async () => {
+      const { base, client } = await serve();
+      const viewport = { width: 375, height: 800 };
+      const name = 'analytics.archive-of.customers';
+      await client.run(name, null);
+      for (let jobs = 0; jobs < 2; jobs++)
+        await client
+          .run(resize, { path: `missing-${jobs}.jpg`, outcome: 'fail' }, { retry: { attempts: 1 } })
+          .then((job) => job.result())
+          .catch((error: unknown) => error);
+      const { page } = await browser.open(`${base}/`, { viewport });
+      await page.getByRole('link', { name }).waitFor();
+      const box = await page.getByRole('columnheader', { name: 'Failed' }).boundingBox();
+      expect((box?.x ?? Infinity) + (box?.width ?? 0)).toBeLessThanOrEqual(viewport.width);
+      await page.goto(`${base}/#/failures?fn=resize`);
+      const { groups } = await json<FailuresView>(base, '/api/failures?fn=resize');
+      await page.getByText(groups[0]?.example ?? '', { exact: true }).waitFor();
+      expect(await page.getByText(/<(?:n|id|text)>/).count()).toBe(0);
     },
     TEST_MS,
   );

@@ -108,14 +108,17 @@ interface Shown {
 }
 
 function Group({ fn, one, part, actions }: Shown) {
-  const { group, name, code, message, count: jobs, last, sample } = one;
+  const { group, name, code, message, example, count: jobs, last, sample } = one;
   const i = instanceName.value;
   const which = { state: 'failed', group } as const;
   return (
     <li data-group={group}>
       <p>
         <strong>{name}</strong>
-        {code !== undefined && <code> {code}</code>}: <span class="is-bad">{message}</span>
+        {code !== undefined && <code> {code}</code>}:{' '}
+        <span class="is-bad" title={message}>
+          {example}
+        </span>
       </p>
       <p class="row">
         <span>

@@ -16,11 +16,12 @@ type Column = keyof typeof COLUMNS;
 const COLUMNS = {
   Function: ({ fn }: FunctionView) => fn,
   Waiting: waitingOf,
+  // Among the first, so that a narrow screen shows it.
+  Failed: ({ failed = 0 }: FunctionView) => failed,
   Oldest: ({ oldest }: FunctionView) => (oldest === undefined ? 0 : Date.now() - new Date(oldest).getTime()),
   Running: ({ running = 0 }: FunctionView) => running,
   Scheduled: ({ scheduled = 0 }: FunctionView) => scheduled,
   Retrying: ({ retrying = 0 }: FunctionView) => retrying,
-  Failed: ({ failed = 0 }: FunctionView) => failed,
   Workers: ({ workers = 0 }: FunctionView) => workers,
 } as const;
 const NAMES = Object.keys(COLUMNS) as Column[];
@@ -127,6 +128,9 @@ function FunctionRow({ one }: { one: FunctionView }) {
         <LinkedCount number={waitingOf(one)} to={jobs('waiting')} />
       </td>
       <td class="number">
+        <LinkedCount number={failed} to={can('failures') ? href('failures', { i, fn }) : undefined} isBad />
+      </td>
+      <td class="number">
         <Age of={oldest} />
       </td>
       <td class="number">
@@ -137,9 +141,6 @@ function FunctionRow({ one }: { one: FunctionView }) {
       </td>
       <td class="number">
         <LinkedCount number={retrying} to={jobs('retrying')} />
-      </td>
-      <td class="number">
-        <LinkedCount number={failed} to={can('failures') ? href('failures', { i, fn }) : undefined} isBad />
       </td>
       <td class={workers === 0 && waitingOf(one) > 0 ? 'number is-bad' : 'number'}>
         {workers === undefined ? <span class="dim">–</span> : count(workers)}

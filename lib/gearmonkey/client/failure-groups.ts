@@ -52,6 +52,7 @@ export function groupFailures(jobs: readonly ListedJob[]): FailureGroup[] {
       count: 0,
       last: times.finished ?? new Date(0),
       sample: id,
+      example: (error?.message ?? '').slice(0, SHOWN),
     });
     groups.set(group, { ...(found ?? first), count: (found?.count ?? 0) + 1 });
   }
