@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types';
 import { payloadBytes, read, write, type Codec, type Payload } from '../job/codec.js';
 import { PayloadTooLargeError, type ErrorDetail } from '../job/errors.js';
 import {
@@ -9,16 +10,13 @@ import {
 } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
 import { isLast, type RetryOptions } from '../job/retry.js';
-import { DEFAULT_MAX_STEP_BYTES } from '../job/steps.js';
 import { validate } from '../job/standard-schema.js';
 import { withoutContext } from '../job/without-context.js';
 import { showAs } from '../job/show-as.js';
 import type { HandlerBinding, RunWith } from './job-handler.js';
 import { failureOf } from './failure-outcome.js';
 import { settleResult } from './handler-result.js';
-import { JobParents } from './job-parents.js';
-import { JobSteps } from './job-steps.js';
-import { JobStreams } from './job-streams.js';
+import { JobParts } from './job-parts.js';
 import { runInContext } from './run-in-context.js';
 import { RunningJob } from './running-job.js';
 import { RunTrace } from './traced-source.js';
@@ -46,7 +44,8 @@ export class JobExecution {
 
   private job?: RunningJob;
   private ended = false;
-  private endsAtStep = false;
+  private usedParts?: JobParts;
+  endsAtStep = false;
   private reason?: JobAbortedError;
   private trace?: RunTrace | undefined;
   /** When the run began, by `performance.now()`. */
@@ -55,13 +54,25 @@ export class JobExecution {
   constructor(
     readonly claim: Claim,
     private readonly binding: HandlerBinding,
-    private readonly limits: ExecutionLimits,
-    private readonly source: Pick<
+    readonly limits: ExecutionLimits,
+    readonly source: Pick<
       JobSource,
       'progress' | 'clock' | 'capabilities' | 'system' | 'address' | 'records'
     >,
     private readonly onEnd: (execution: JobExecution, outcome: Outcome | undefined) => void,
   ) {}
+
+  get parts(): JobParts {
+    return (this.usedParts ??= new JobParts(this));
+  }
+
+  get codec(): Codec {
+    return this.binding.definition.codec ?? this.limits.codec;
+  }
+
+  get version(): string {
+    return this.binding.definition.steps?.version ?? '';
+  }
 
   /** How long this run may take, in milliseconds. */
   get timeout(): number | undefined {
@@ -145,76 +156,54 @@ export class JobExecution {
 
   private async run(): Promise<Payload> {
     const { definition, handle } = this.binding;
-    const codec = definition.codec ?? this.limits.codec;
-    const received = read(codec, this.claim.fn, 'input', this.claim.input);
+    const { codec, claim, limits } = this;
+    const received = read(codec, claim.fn, 'input', claim.input);
     const input = definition.input
       ? await validate(definition.input, definition.name, 'input', received)
       : received;
-    // The job was aborted and released while its output was validated: it may run elsewhere by now.
+    // The job was aborted and released while its input was validated: it may run elsewhere by now.
     if (this.reason) throw this.reason;
-    const streams = this.streams(codec);
-    const steps = this.steps(codec, streams);
-    const parents = this.parents(codec);
-    const job = (this.job = new RunningJob(this.source, this.claim, input, this, steps, streams, parents));
+    const job = (this.job = new RunningJob(this.source, claim, input, this));
     const attempt = async () => {
       // `runWith` may have taken longer than the job's timeout, or than its lease.
-      job.signal.throwIfAborted();
-      return settleResult(await handle(input, job), job);
+      if (this.reason) throw this.reason;
+      const result = settleResult(await handle(input, job), job);
+      return isPromise(result) ? await result : result;
     };
-    const returned = await runInContext(attempt, this.claim, this.limits.runWith).catch(
-      async (error: unknown) => {
-        // The next attempt goes on from there. What can't be written now was not, and the first error counts.
-        await Promise.allSettled([steps.flush(), streams.flush()]);
-        throw error;
-      },
-    );
-    await steps.end();
-    await streams.flush();
+    let returned: unknown;
+    try {
+      returned = await (limits.runWith ? runInContext(attempt, claim, limits.runWith) : attempt());
+    } catch (error) {
+      // The first error counts.
+      await this.usedParts?.flush();
+      throw error;
+    }
+    if (this.usedParts) await this.usedParts.end();
     const output = definition.output
       ? await validate(definition.output, definition.name, 'output', returned)
       : returned;
     return this.encode(codec, output);
   }
 
-  private parents(codec: Codec): JobParents {
-    const { codec: defaultCodec, onLargeParents: onLarge } = this.limits;
-    return new JobParents({ ...this.recording(codec), defaultCodec, onLarge });
-  }
-
-  private streams(codec: Codec): JobStreams {
-    return new JobStreams({ ...this.recording(codec), onLost: () => this.onLost() });
-  }
-
-  private recording(codec: Codec) {
-    const { claim, source } = this;
-    return { claim, codec, records: source.records, now: () => source.clock?.now() ?? Date.now() };
-  }
-
-  private onLost(): never {
+  /** Another worker has the job. */
+  onLost(): never {
     const lost = new LeaseLostError(this.claim.fn, this.claim.id);
     this.job?.abort(lost);
     throw lost;
   }
 
-  private steps(codec: Codec, streams: JobStreams): JobSteps {
-    const { claim, binding } = this;
-    return new JobSteps({
-      ...this.recording(codec),
-      version: binding.definition.steps?.version ?? '',
-      maxStepBytes: this.limits.maxStepBytes ?? DEFAULT_MAX_STEP_BYTES,
-      isEnding: () => this.endsAtStep,
-      goOn: () => {
-        if (this.endsAtStep) this.release(new ShutdownError());
-        if (this.reason) throw this.reason;
-      },
-      onLost: () => this.onLost(),
-      flushStreams: () => streams.flush(),
-      park: (waitsFor, delay) => {
-        const reason = new JobWaitsError(claim.fn, claim.id, waitsFor);
-        this.abort(reason, { claim, status: 'snoozed', delay, waitsFor });
-        throw reason;
-      },
-    });
+  /** Throws if the job has to stop; gives it back first if it is to go on elsewhere. */
+  goOn(): void {
+    if (this.endsAtStep) this.release(new ShutdownError());
+    if (this.reason) throw this.reason;
+  }
+
+  /** Gives the job back until one of the signals comes, for that long at most. */
+  park(waitsFor: readonly string[], delay: number): never {
+    const { claim } = this;
+    const reason = new JobWaitsError(claim.fn, claim.id, waitsFor);
+    this.abort(reason, { claim, status: 'snoozed', delay, waitsFor });
+    throw reason;
   }
 
   private encode(codec: Codec, value: unknown): Payload {

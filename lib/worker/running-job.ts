@@ -10,9 +10,7 @@ import type { RecurringTick } from '../job/recurring.js';
 import type { Claim, JobSource } from '../job/job-source.js';
 import { HoldKeyError } from '../job/limit-errors.js';
 import type { CursorStart, JobCursor } from './job-cursor.js';
-import type { JobParents } from './job-parents.js';
-import type { JobSteps } from './job-steps.js';
-import type { JobStreams } from './job-streams.js';
+import type { JobParts } from './job-parts.js';
 import { quietly } from './quietly.js';
 import { waitSpan, type JobSignal, type WaitOptions } from './signal-wait.js';
 import { showAs } from '../job/show-as.js';
@@ -20,6 +18,8 @@ import { showAs } from '../job/show-as.js';
 /** What a job knows of its run. */
 interface RunOfJob {
   readonly isLastAttempt: boolean;
+  /** Undefined if no worker runs it. */
+  readonly parts?: JobParts;
   onAbort(reason: JobAbortedError): void;
 }
 
@@ -41,9 +41,6 @@ export class RunningJob<Input = unknown> {
     readonly claim: Claim,
     readonly input: Input,
     private readonly run: RunOfJob,
-    private readonly steps?: JobSteps,
-    private readonly streams?: JobStreams,
-    private readonly waitedFor?: JobParents,
   ) {}
 
   get id(): string {
@@ -115,12 +112,12 @@ export class RunningJob<Input = unknown> {
    * @throws NotSerializableError · PayloadTooLargeError · JobAbortedError when the job has to stop
    */
   chunk(value: unknown): Promise<void> {
-    return quietly(this.goOn(() => this.need(this.streams, 'streams').chunk(value)));
+    return quietly(this.goOn(() => this.need('streams').chunk(value)));
   }
 
   /** Adds a line to the job's log; one of more than 8,192 characters is cut. The same as `chunk` otherwise. */
   log(line: string): Promise<void> {
-    return quietly(this.goOn(() => this.need(this.streams, 'streams').log(line)));
+    return quietly(this.goOn(() => this.need('streams').log(line)));
   }
 
   /**
@@ -133,7 +130,7 @@ export class RunningJob<Input = unknown> {
    * has to stop · what `run` throws: it is not recorded then
    */
   step<Output>(name: string, run: () => Output | Promise<Output>): Promise<Output> {
-    return quietly(this.goOn(() => this.need(this.steps, 'steps').run(name, run)));
+    return quietly(this.goOn(() => this.need('steps').run(name, run)));
   }
 
   /**
@@ -144,7 +141,7 @@ export class RunningJob<Input = unknown> {
    */
   cursor<Value>(name: string, { start, codec }: CursorStart<Value>): Promise<JobCursor<Value>> {
     const written = codec === undefined ? undefined : codecOf(codec);
-    return quietly(this.goOn(() => this.need(this.steps, 'steps').cursor(name, start, written)));
+    return quietly(this.goOn(() => this.need('steps').cursor(name, start, written)));
   }
 
   /**
@@ -182,9 +179,7 @@ export class RunningJob<Input = unknown> {
    * @throws ParentLostError if one is no longer kept · UnreadablePayloadError · JobAbortedError when the job has to stop
    */
   parents<F extends FunctionRef>(ref?: F): Promise<ParentJob<OutputOf<F>>[]> {
-    return quietly(this.goOn(() => this.need(this.waitedFor, 'parents').of(ref))) as Promise<
-      ParentJob<OutputOf<F>>[]
-    >;
+    return quietly(this.goOn(() => this.need('parents').of(ref))) as Promise<ParentJob<OutputOf<F>>[]>;
   }
 
   /**
@@ -222,12 +217,12 @@ export class RunningJob<Input = unknown> {
         throw new ConfigurationError(
           `The batch handler of "${this.fn}" called job.${call}, which would end the runs of the other jobs. Use a handler without \`batch\`.`,
         );
-      return this.need(this.steps, 'steps').waitForAny(names, timeout);
+      return this.need('steps').waitForAny(names, timeout);
     });
   }
 
-  private need<Part>(part: Part | undefined, name: string): Part {
-    if (part) return part;
+  private need<Name extends 'steps' | 'streams' | 'parents'>(name: Name): JobParts[Name] {
+    if (this.run.parts) return this.run.parts[name];
     throw new ConfigurationError(`This job has no ${name}: no worker runs it.`);
   }
 
