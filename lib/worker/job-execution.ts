@@ -136,8 +136,9 @@ export class JobExecution {
    */
   private succeed(output: Payload): void {
     const { claim, timeout = Infinity } = this;
-    const inTime = this.source.clock !== undefined || performance.now() - this.began <= timeout;
-    if (inTime) this.end({ claim, status: 'success', output });
+    const took = performance.now() - this.began;
+    const inTime = this.source.clock !== undefined || took <= timeout;
+    if (inTime) this.end({ claim, status: 'success', output, took });
     else this.fail(new JobTimeoutError(claim.fn, claim.id, timeout));
   }
 

@@ -189,7 +189,7 @@ export class JobWorker {
     const now = performance.now();
     this.running.ended(execution);
     if (outcome) {
-      this.settler.settle({ ...outcome, took: now - began });
+      this.settler.settle(outcome.took === undefined ? { ...outcome, took: now - began } : outcome);
       this.jobLog.ended(outcome, execution.attempt, execution.retry?.attempts ?? 1);
     }
     const slots = this.functions.get(claim.fn) as FunctionSlots;

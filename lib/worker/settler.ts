@@ -1,4 +1,3 @@
-import { Batcher } from '../flow/batcher.js';
 import { withDeadline } from '../job/deadline.js';
 import { messageOf } from '../job/errors.js';
 import type { JobSource, Outcome } from '../job/job-source.js';
@@ -9,43 +8,51 @@ import type { WorkerLog } from './worker-log.js';
 /** A test's fake timers would keep outcomes until they are moved. */
 const { nextTick } = process;
 
-/** Passes outcomes to the source, those of one tick in one call. */
+/** Passes outcomes to the source, those of one tick in one call. The source itself limits how many are under way. */
 export class Settler {
-  private readonly outcomes: Batcher<Outcome, void>;
+  /** Those of this tick. */
+  private outcomes: Outcome[] = [];
+  private readonly calls = new Set<Promise<void>>();
 
   constructor(
     private readonly source: Pick<JobSource, 'settle' | 'system' | 'address'>,
     private readonly log: WorkerLog,
     private readonly jobLog: JobLog,
-  ) {
-    // The source itself limits how many calls are under way.
-    this.outcomes = new Batcher({
-      maxUnderWay: Infinity,
-      begin: (callback) => nextTick(callback),
-      send: (outcomes) => this.hand(outcomes),
-    });
-  }
+  ) {}
 
   settle(outcome: Outcome): void {
-    void this.outcomes.add(outcome);
+    if (this.outcomes.push(outcome) === 1) nextTick(() => this.send());
   }
 
   /** Resolves when all outcomes are written, or after `timeout`; jobs without an outcome return when their leases end. */
   settled(timeout: number): Promise<void> {
-    return this.inTime(this.outcomes.settled(), timeout);
+    return this.inTime(this.allCalls(), timeout);
   }
 
   /** The same for the outcomes up to now, in a worker that continues. */
   answered(timeout: number): Promise<void> {
-    return this.inTime(this.outcomes.answered(), timeout);
+    this.send();
+    return this.inTime(Promise.all(this.calls), timeout);
   }
 
-  private async inTime(settled: Promise<void>, timeout: number): Promise<void> {
-    const late = () => new Error(`${this.outcomes.underWay} calls with outcomes were not answered in time`);
+  private async allCalls(): Promise<void> {
+    for (this.send(); this.calls.size > 0; this.send()) await Promise.all(this.calls);
+  }
+
+  private send(): void {
+    if (this.outcomes.length === 0) return;
+    const call = this.hand(this.outcomes);
+    this.outcomes = [];
+    this.calls.add(call);
+    void call.then(() => this.calls.delete(call));
+  }
+
+  private async inTime(settled: Promise<unknown>, timeout: number): Promise<void> {
+    const late = () => new Error(`${this.calls.size} calls with outcomes were not answered in time`);
     await withDeadline(settled, timeout, late).catch((error: unknown) => this.log.error(messageOf(error)));
   }
 
-  private async hand(outcomes: readonly Outcome[]): Promise<undefined[]> {
+  private async hand(outcomes: readonly Outcome[]): Promise<void> {
     try {
       for (const claim of await settleWith(this.source, outcomes)) {
         leaseEnded(this.source, claim, 'refused');
@@ -57,6 +64,5 @@ export class Settler {
         messageOf(error),
       );
     }
-    return outcomes.map(() => undefined);
   }
 }
