@@ -61,6 +61,7 @@ export interface TimesOfJob {
 
 export interface ErrorView {
   readonly name: string;
+  /** In lists at most 2,000 characters; with `redact` at most 65,536. */
   readonly message: string;
   readonly code?: string;
   /** Only of `api/job`. */
@@ -87,7 +88,7 @@ export interface JobView extends ListedJobView {
   /** The error of every attempt that failed, oldest first, the last included. */
   readonly errors: readonly (ErrorView & { readonly attempt: number })[];
   readonly headers: Readonly<Record<string, string>>;
-  /** Its own options, such as `retry`, `timeout` and `expires`, as JSON text. Absent without. */
+  /** Its own options, such as `retry`, `timeout` and `expires`, as JSON text, cut at 16,000 characters. Absent without. */
   readonly options?: string;
   /** Those that are recorded, in the order of the handler. */
   readonly steps?: readonly {

@@ -73,13 +73,7 @@ export class FunctionReads {
   async failures(user: DashboardUser, query: Query) {
     const viewed = this.access.viewed(user, query['i'], query['fn']);
     const { i, fn } = viewed;
-    const { groups, ...counts } = await this.reads.failures(viewed);
-    const of = { instance: i, fn };
-    const shown = groups.map((group) => ({
-      ...{ ...group, ...this.redaction.error(group, of) },
-      example: this.redaction.text(group.example, 'error', of),
-    }));
-    return { groups: shown, ...counts };
+    return this.reads.failures(viewed, (error) => this.redaction.error(error, { instance: i, fn }));
   }
 
   async limits(user: DashboardUser, query: Query) {

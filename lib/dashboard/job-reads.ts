@@ -17,6 +17,8 @@ export type Query = Readonly<Record<string, unknown>>;
 
 /** Most bytes of a payload that the page gets. */
 const SHOWN_BYTES = 65_536;
+/** Most characters of a message in lists: less than Redis cuts it at, so that `redact` sees the whole of what ends behind them. */
+const LISTED_MESSAGE = 2000;
 /** Most bytes that `redact` gets of one: more, so that it sees the whole of what is cut off behind what is shown. */
 const MOST_REDACTED = 1_048_576;
 /** Largest payload that is downloaded, and how many are at a time: they pass through the memory of the app. */
@@ -173,7 +175,7 @@ export class JobReads {
     const rest = { ...known, ...(signals && { waitsFor: signals }) };
     if (!error) return rest;
     const { name, message, code } = this.redaction.error(error, of);
-    return { ...rest, error: { name, message, code } };
+    return { ...rest, error: { name, message: message.slice(0, LISTED_MESSAGE), code } };
   }
 }
 

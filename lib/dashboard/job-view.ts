@@ -10,9 +10,8 @@ import { isStatus, textOf, toJob, type StoredJob } from '../gearmonkey/wire/stor
 const KNOWN =
   /^(?:input|output|error|error:\d+|status|status:dividend|status:divisor|created|due|started|finished|cancelled|retry|attempts|snoozes|stalls|isolated|queue|key|options|tags|token|worker|flow|after|place|on-parent-error|held|kept|(?:children|parents)-done|steps|(?:step|cursor|signal|wait):.*|waits|(?:output|log):(?:by|bytes|count)|mark|settled|lost)$/;
 const MAX_MORE = 50;
-const MAX_FIELD = 1000;
 
-/** All of a job but its payloads, not yet redacted. */
+/** All of a job but its payloads, not yet redacted, and so not yet cut. */
 export function wholeJob(fn: string, id: string, { stored, lengths }: DescribedJob, now: number) {
   const { input: _, output: __, steps, ...job } = known(fn, id, stored, now);
   const text = (field: string) => textOf(stored, field) || undefined;
@@ -21,7 +20,7 @@ export function wholeJob(fn: string, id: string, { stored, lengths }: DescribedJ
     flow: text('flow') === undefined ? undefined : (true as const),
     stalls: Number(text('stalls') ?? 0) || 0,
     key: text('key'),
-    options: withoutHeaders(text('options')?.slice(0, 16 * MAX_FIELD)),
+    options: withoutHeaders(text('options')),
     // What was cut of an output counts.
     steps: steps?.map((step) => ({
       ...step,
@@ -64,9 +63,7 @@ function moreOf(stored: StoredJob): Record<string, string> {
   const isShown = (field: string) =>
     !KNOWN.test(field) || (field === 'status' && !isStatus(textOf(stored, field)));
   const others = [...stored.keys()].filter(isShown).slice(0, MAX_MORE);
-  return Object.fromEntries(
-    others.map((field) => [field.slice(0, 255), (textOf(stored, field) ?? '').slice(0, MAX_FIELD)]),
-  );
+  return Object.fromEntries(others.map((field) => [field, textOf(stored, field) ?? '']));
 }
 
 /** Headers are shown by themselves, redacted. */

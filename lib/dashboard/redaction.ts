@@ -8,6 +8,14 @@ import { shownText, type TextOfBytes } from './shown-text.js';
 
 /** What is shown if `redact` throws or returns no text, or can't be asked: never the text itself. */
 const HIDDEN = '(hidden)';
+/** Most characters that are shown. */
+const MOST_OPTIONS = 16_000;
+const MOST_FIELD = 1000;
+const MOST_FIELD_NAME = 255;
+/** Less than the server cuts a message at that a plain worker wrote. */
+const MOST_MESSAGE = 65_536;
+/** `redact` gets so many times as much: a pattern does not match what is left of a secret that was cut. */
+const MORE = 16;
 /** Those that are decoded. Another codec may encrypt: then what it wrote must not be shown in the clear. */
 const READABLE: readonly Codec[] = [codecOf('json'), codecOf('msgpack')];
 
@@ -43,6 +51,11 @@ export class Redaction {
     }
   }
 
+  /** At most so many characters, cut when `redact` has seen more of them. */
+  private begin(text: string, part: ShownText['part'], of: Shown, most = Infinity): string {
+    return this.text(text.slice(0, MORE * most), part, of).slice(0, most);
+  }
+
   /**
    * Bytes as text. A pattern finds nothing in base64, nor in JSON with escapes: they are decoded first. What can't be decoded
    * is hidden.
@@ -68,7 +81,7 @@ export class Redaction {
     return {
       ...error,
       name: this.text(name, 'error', of),
-      message: this.text(message, 'error', of),
+      message: this.text(message, 'error', of).slice(0, MOST_MESSAGE),
       ...(code !== undefined && { code: this.text(code, 'error', of) }),
       ...(stack !== undefined && { stack: this.text(stack, 'error', of) }),
       ...(cause !== undefined && { cause: this.error(cause, of) }),
@@ -77,20 +90,25 @@ export class Redaction {
 
   /** What people and programs have written into a job. Its keys, tags and worker are names to find it by: they stay. */
   job(job: WholeJob, of: Shown): WholeJob {
-    if (!this.isOn) return job;
-    const all = (texts: Readonly<Record<string, string>>, part: 'header' | 'field') =>
+    const all = (
+      texts: Readonly<Record<string, string>>,
+      part: 'header' | 'field',
+      most = [Infinity, Infinity],
+    ) =>
       Object.fromEntries(
-        Object.entries(texts).map(([name, text]) => [this.text(name, part, of), this.text(text, part, of)]),
-      );
+        Object.entries(texts).map((pair) => pair.map((text, at) => this.begin(text, part, of, most[at]))),
+      ) as Record<string, string>;
     const { error, errors, headers, options, more, waitsFor, steps } = job;
     return {
       ...job,
       ...(error && { error: this.error(error, of) }),
       errors: errors.map((one) => this.error(one, of)),
       headers: all(headers, 'header'),
-      more: all(more, 'field'),
-      ...(options !== undefined && { options: this.text(options, 'field', of) }),
-      ...(waitsFor && { waitsFor: waitsFor.map((signal) => this.text(signal, 'name', of)) }),
+      more: all(more, 'field', [MOST_FIELD_NAME, MOST_FIELD]),
+      ...(options !== undefined && { options: this.begin(options, 'field', of, MOST_OPTIONS) }),
+      ...(waitsFor && {
+        waitsFor: waitsFor.map((signal) => this.begin(signal, 'name', of, MOST_FIELD)),
+      }),
       ...(steps && { steps: steps.map((step) => ({ ...step, name: this.text(step.name, 'name', of) })) }),
     };
   }

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { ShownError } from '../gearmonkey/client/failure-groups.js';
 import type { DescribedJob, PresentWorker } from '../gearmonkey/client/view-store.js';
 import type { ListedJob, QueueOverview } from '../job/job-views.js';
 import type { JobStatistics, StatisticsOptions } from '../job/statistics.js';
@@ -25,8 +26,9 @@ export class SharedReads {
     return (await Promise.all(names.map(read))).flat();
   }
 
-  failures({ i, client, fn }: ViewedFunction) {
-    return this.snapshots.take(i, ['failures', fn], () => client.groupedFailures(fn));
+  /** @param shownOf the same for all users */
+  failures({ i, client, fn }: ViewedFunction, shownOf: ShownError) {
+    return this.snapshots.take(i, ['failures', fn], () => client.groupedFailures(fn, shownOf));
   }
 
   limits({ i, client, fn }: ViewedFunction) {

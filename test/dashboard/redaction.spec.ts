@@ -8,7 +8,7 @@ import {
   type Codec,
 } from 'nestjs-gearmonkey';
 import { DashboardModule, type DashboardModuleOptions } from 'nestjs-gearmonkey/dashboard';
-import type { JobView, LiveEvents, PayloadView } from '../../lib/dashboard/api.js';
+import type { FailuresView, JobsView, JobView, LiveEvents, PayloadView } from '../../lib/dashboard/api.js';
 import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { useServedApps } from './dashboard-app.js';
@@ -221,6 +221,77 @@ describe('a dashboard with `redact`', () => {
     await redis.redis.hset(`job:${fn}:${id}`, 'input', text);
     const shown = await json<PayloadView>(base, `/api/payload?fn=${fn}&id=${id}&part=input`);
     expect(shown.text).toBe(`${'x'.repeat(65_533)}yyy`);
+  });
+
+  describe('whose patterns match whole words', () => {
+    const MAIL = 'anna.schmidt1984@corp.example';
+    const KEY = 'sk_live_abcdEFGHijklMNOPqrstUVWX';
+    const patterns = ({ text }: { text: string }) =>
+      text
+        .replace(/[\w.+-]+@[\w.-]+/g, '<mail>')
+        .replace(/sk_live_\w{24}/g, '<key>')
+        .replace(/"[^"]* pin: \d+"/g, '<pin>');
+
+    /** Writes a job as another program does, and one that has failed into the list of those. */
+    async function write(fn: string, id: string, fields: Record<string, string>): Promise<void> {
+      const common = { input: '1', attempts: '1', finished: String(Date.now()) };
+      await redis.redis.hset(`job:${fn}:${id}`, { status: 'error', ...common, ...fields });
+      await redis.redis.zadd(`ended:${fn}:failed`, Date.now(), id);
+    }
+
+    it.each([
+      ['numbers of', `no account for ${MAIL} of acme`, 'no account for <mail> of acme'],
+      ['quotes of', 'no "card of ada, pin: 1984"', 'no <pin>'],
+      ['the end of', `${'y'.repeat(165)} refused ${KEY}`, `${'y'.repeat(165)} refused <key>`],
+      ['the end of', `${'y '.repeat(490)}refused ${KEY}`, 'y '.repeat(100)],
+    ])('sees errors of `failures` before %s their messages are replaced', async (_, message, shown) => {
+      const { base } = await serve({ redact: patterns });
+      const fn = redis.fn();
+      await write(fn, '1', { error: JSON.stringify({ name: 'Error', message }) });
+      const { groups } = await json<FailuresView>(base, `/api/failures?fn=${fn}`);
+      expect(groups).toMatchObject([{ message: shown, example: shown, count: 1 }]);
+    });
+
+    it('leaves groups of failures as they are, so that they are retried by their names', async () => {
+      const { base, client } = await serve({ redact: patterns });
+      const fn = redis.fn();
+      for (const [index, of] of [MAIL, MAIL, 'none'].entries())
+        await write(fn, String(index + 1), { error: JSON.stringify({ name: 'Error', message: `no ${of}` }) });
+      const { groups } = await json<FailuresView>(base, `/api/failures?fn=${fn}`);
+      expect(groups.map(({ message, count }) => [message, count])).toEqual([
+        ['no <mail>', 2],
+        ['no none', 1],
+      ]);
+      const [known] = await client.failures(fn);
+      expect(groups[0]?.group).toBe(known?.group);
+    });
+
+    it('sees fields, their names and options before they are cut', async () => {
+      const { base } = await serve({ redact: patterns });
+      const fn = redis.fn();
+      const [field, name] = ['x'.repeat(980), 'n'.repeat(240)];
+      const options = JSON.stringify({ retry: 1, note: `${'x'.repeat(15_970)} ${KEY}` });
+      await write(fn, '1', { field: `${field} ${KEY}`, [`${name} ${KEY}`]: '1', options });
+      const job = await json<JobView>(base, `/api/job?fn=${fn}&id=1`);
+      expect(job.more).toEqual({ field: `${field} <key>`, [`${name} <key>`]: '1' });
+      expect(job.options).toMatch(/^\{"retry":1,"note":"x+ <key>/);
+    });
+
+    it('sees more of what a plain worker said of its error than is shown', async () => {
+      const { base } = await serve({ redact: patterns });
+      const fn = redis.fn();
+      // Redis cuts it for lists at 4,096 bytes, for the page of the job at 262,144.
+      for (const [id, most] of [
+        ['1', 4096],
+        ['2', 262_144],
+      ] as const)
+        await write(fn, id, { output: `${'y '.repeat(most / 2 - 6)}${KEY}` });
+      const listed = await json<JobsView>(base, `/api/jobs?fn=${fn}&state=failed`);
+      const shown = listed.jobs.find(({ id }) => id === '1')?.error?.message ?? '';
+      expect([shown.length > 1000, shown.includes('sk_live')]).toEqual([true, false]);
+      const of = await json<JobView>(base, `/api/job?fn=${fn}&id=2`);
+      expect(of.error?.message).toBe('y '.repeat(32_768));
+    });
   });
 
   it('is asked nothing, and bytes are as they are, without it', async () => {

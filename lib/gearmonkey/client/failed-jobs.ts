@@ -7,7 +7,7 @@ import { checkOptions, optionNames } from '../../job/known-options.js';
 import { checkTag } from '../../job/tags.js';
 import { toListedJob } from '../wire/listed-job.js';
 import { textOf } from '../wire/stored-job.js';
-import { groupFailures, groupOf } from './failure-groups.js';
+import { groupFailures, groupOf, type ShownError } from './failure-groups.js';
 import type { EndedJob, JobStore, MendVerb } from './job-store.js';
 import type { KnownFunctions } from './known-functions.js';
 
@@ -33,7 +33,7 @@ export class FailedJobs {
     private readonly functions: KnownFunctions,
   ) {}
 
-  async groups(ref: FunctionRef): Promise<GroupedFailures> {
+  async groups(ref: FunctionRef, shownOf?: ShownError): Promise<GroupedFailures> {
     const fn = this.functions.nameOf(ref);
     const jobs: ListedJob[] = [];
     let total = 0;
@@ -44,7 +44,7 @@ export class FailedJobs {
       page = found.next === '' ? undefined : found.next;
       total = found.total;
     }
-    return { groups: groupFailures(jobs), looked: jobs.length, total: Math.max(total, jobs.length) };
+    return { groups: groupFailures(jobs, shownOf), looked: jobs.length, total: Math.max(total, jobs.length) };
   }
 
   mend(verb: MendVerb, ref: FunctionRef, which: string | number | EndedJobs): BulkRun {

@@ -37,24 +37,36 @@ export function groupOf(thrown: JobErrorInfo | undefined): string {
   return digestOf(JSON.stringify(parts));
 }
 
-/** Groups jobs, given newest first; the largest group comes first. */
-export function groupFailures(jobs: readonly ListedJob[]): FailureGroup[] {
+/** What is shown of an error. */
+export type ShownError = (error: JobErrorInfo) => JobErrorInfo;
+
+/**
+ * Groups jobs, given newest first; the largest group comes first. Groups go by errors as they are, so that their names are those
+ * of `groupOf`; `shownOf` gets an error before its message is changed and cut.
+ */
+export function groupFailures(
+  jobs: readonly ListedJob[],
+  shownOf: ShownError = (error) => error,
+): FailureGroup[] {
   const groups = new Map<string, FailureGroup>();
   for (const { id, error: thrown, times } of jobs) {
     const error = innermost(thrown);
     const group = groupOf(error);
     const found = groups.get(group);
+    if (found) {
+      groups.set(group, { ...found, count: found.count + 1 });
+      continue;
+    }
+    const { name, code, message } = shownOf(error ?? { name: 'Error', message: '' });
     const first = defined({
-      group,
-      name: error?.name ?? 'Error',
-      code: error?.code,
-      message: commonMessage(error?.message ?? '').slice(0, SHOWN),
-      count: 0,
+      ...{ group, name, code },
+      message: commonMessage(message).slice(0, SHOWN),
+      count: 1,
       last: times.finished ?? new Date(0),
       sample: id,
-      example: (error?.message ?? '').slice(0, SHOWN),
+      example: message.slice(0, SHOWN),
     });
-    groups.set(group, { ...(found ?? first), count: (found?.count ?? 0) + 1 });
+    groups.set(group, first);
   }
   return [...groups.values()].sort((a, b) => b.count - a.count);
 }

@@ -8,6 +8,7 @@ import type { FindOptions, FunctionOverview, JobList, ListOptions } from '../../
 import type { BulkRun, EndedJobs, FailureGroup } from '../../job/failed-jobs.js';
 import { drain, type DrainJobsOptions } from './drain.js';
 import { FailedJobs, type GroupedFailures } from './failed-jobs.js';
+import type { ShownError } from './failure-groups.js';
 import type { JobFeeds } from './job-feeds.js';
 import type { JobStore } from './job-store.js';
 import type { LimitNumbers, LimitState } from '../../job/limit.js';
@@ -127,9 +128,14 @@ export abstract class FunctionClient {
     return (await this.#failed.groups(ref)).groups;
   }
 
-  /** The same as `failures`, with how many jobs were looked at. @internal */
-  async groupedFailures(ref: FunctionRef): Promise<GroupedFailures> {
-    return this.#failed.groups(ref);
+  /**
+   * The same as `failures`, with how many jobs were looked at.
+   *
+   * @param shownOf what is shown of an error
+   * @internal
+   */
+  async groupedFailures(ref: FunctionRef, shownOf?: ShownError): Promise<GroupedFailures> {
+    return this.#failed.groups(ref, shownOf);
   }
 
   /**
