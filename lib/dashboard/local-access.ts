@@ -44,8 +44,9 @@ export class LocalAccess {
     const cookie = cookieName(raw);
     const isKnown = (cookiesOf(raw).get(cookie) ?? []).some((value) => this.isToken(value));
     const [path, given] = [pathOf(request), queryToken(raw)];
-    if (given !== undefined && isRead(raw) && this.isPage(path) && (isKnown || this.isToken(given)))
-      throw withoutToken(path, this.#token, cookie, raw);
+    const isRight = given !== undefined && this.isToken(given);
+    if (given !== undefined && isRead(raw) && this.isPage(path) && (isKnown || isRight))
+      throw withoutToken(path, raw, isRight ? `${cookie}=${given}` : undefined);
     if (isKnown) return LOCAL;
     throw new ApiFailure(
       401,
@@ -85,18 +86,16 @@ function queryToken({ url = '' }: IncomingMessage): string | undefined {
 }
 
 /**
- * To the same page without the token in its address, with the cookie in its place. Both are relative, so that they are right
- * behind a proxy that strips a prefix: a cookie that names no path is for the folder of the address that a browser asked for.
+ * To the same page without a token in its address, with the cookie of the right one in its place. Both are relative, so that they
+ * are right behind a proxy that strips a prefix: a cookie that names no path is for the folder of the address that a browser
+ * asked for. Only that of an address without a slash at its end has to name its folder, since it would be for the one above.
  */
-function withoutToken(path: string, token: string, cookie: string, { socket }: IncomingMessage): ApiFailure {
-  if (!path.endsWith('/'))
-    return new ApiFailure(302, 'MOVED', 'It is in a folder of its own.', {
-      location: `${path.split('/').at(-1)}/?token=${token}`,
-    });
+function withoutToken(path: string, { socket }: IncomingMessage, cookie: string | undefined): ApiFailure {
+  const isFolder = path.endsWith('/');
   const secure = (socket as TLSSocket).encrypted ? '; Secure' : '';
-  const set = `${cookie}=${token}; HttpOnly; SameSite=Strict${secure}`;
+  const set = `${cookie}; HttpOnly; SameSite=Strict${isFolder ? '' : `; Path=${path}`}${secure}`;
   return new ApiFailure(302, 'LOGGED_IN', 'The token is in a cookie now.', {
-    location: './',
-    'set-cookie': set,
+    location: isFolder ? './' : `${path.split('/').at(-1)}/`,
+    ...(cookie !== undefined && { 'set-cookie': set }),
   });
 }

@@ -1,8 +1,30 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Headers of proxies that say whom they act for. */
-const FORWARDED =
-  /^(?:forwarded|via|x-forwarded(?:-.+)?|x-real-ip|x-original-.+|cf-.+|true-client-ip|x-client-ip|x-cluster-client-ip|fastly-client-ip)$/;
+/** Headers by which proxies and networks of them say whom they act for, and that they do. */
+const FORWARDED_NAMES = [
+  ...['forwarded(?:-.+)?', 'via', 'x-forwarded(?:-.+)?', 'x-original-.+', 'x-(?:url-)?scheme', 'x-host'],
+  ...['(?:.+-)?client-?ip', '(?:.+-)?real-ip', '(?:.+-)?connecting-ip', 'x-proxyuser-ip', 'cdn-src-ip'],
+  ...[
+    'x-remote-(?:addr|ip)',
+    'x-originating-ip',
+    'x-rewrite-url',
+    'x-arr-.+',
+    'front-end-https',
+    'x-varnish',
+  ],
+  ...[
+    'cf-.+',
+    'cdn-loop',
+    'fastly-.+',
+    '(?:x-)?akamai-.+',
+    'cloudfront-.+',
+    'x-amz-cf-.+',
+    'x-amzn-trace-id',
+  ],
+  ...['x-appengine-.+', 'x-cloud-trace-context', 'x-azure-.+', 'x-envoy-.+', 'fly-.+', 'x-vercel-.+'],
+  ...['x-nf-.+', 'tailscale-.+'],
+];
+const FORWARDED = new RegExp(`^(?:${FORWARDED_NAMES.join('|')})$`);
 
 /** Node's request behind that of Express or Fastify. */
 export function rawRequest(request: object): IncomingMessage {
@@ -74,7 +96,7 @@ export function isLoopback(address: string | undefined): boolean {
 export function isLocal({ socket, headers }: IncomingMessage): boolean {
   const name = /^(\[[^\]]*\]|[^:]*)(?::\d+)?$/.exec(headers.host ?? '')?.[1]?.toLowerCase();
   const isOurs = name === 'localhost' || isLoopback(name?.replace(/^\[|\]$/g, ''));
-  const isForwarded = Object.keys(headers).some((header) => FORWARDED.test(header));
+  const isForwarded = Object.keys(headers).some((name) => FORWARDED.test(name.replaceAll('_', '-')));
   return isOurs && isLoopback(socket.remoteAddress) && !isForwarded;
 }
 

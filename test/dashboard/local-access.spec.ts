@@ -107,8 +107,26 @@ describe.each(PLATFORMS)('a dashboard without `auth` on %s', (platform) => {
     expect((await json<Session>(base, '/api/session', { ...STRANGER, headers })).user).toBe('local');
     expect((await ask(base, '/api/live', { ...STRANGER, headers })).status).toBe(400);
     const direct = await ask(base, `?token=${token}`, STRANGER);
-    expect([direct.status, direct.headers.location]).toEqual([302, `jobs/?token=${token}`]);
-    expect(direct.headers['set-cookie']).toBeUndefined();
+    expect([direct.status, direct.headers.location]).toEqual([302, 'jobs/']);
+    expect(direct.headers['set-cookie']).toEqual([`${cookie}; Path=/jobs`]);
+  });
+
+  it('puts its token into no address, whatever token it is asked with', async () => {
+    const { app, base } = await serve((created) => void created.setGlobalPrefix('tools'));
+    const at = base.replace('/jobs', '/tools/jobs');
+    const token = new URL(urlOf(app)).searchParams.get('token') ?? '';
+    for (const path of ['', '/'])
+      for (const given of ['WRONG', '', token, `x&token=${token}`])
+        for (const asked of [{}, STRANGER]) {
+          const { status, headers } = await ask(at, `${path}?token=${given}`, asked);
+          expect([status, headers.location ?? '']).not.toContainEqual(expect.stringContaining('token'));
+          expect(headers.location ?? '').not.toContain(token);
+          if (given !== token) expect(headers['set-cookie']).toBeUndefined();
+        }
+    const [cookie = ''] = (await ask(at, `?token=${token}`, STRANGER)).headers['set-cookie'] ?? [];
+    expect(cookie).toMatch(/; Path=\/tools\/jobs$/);
+    const headers = { cookie: cookie.split(';')[0] ?? '' };
+    expect((await ask(at, '/', { ...STRANGER, headers })).status).toBe(200);
   });
 
   it('takes the token for the page only, and no other token', async () => {
@@ -164,7 +182,27 @@ describe.each(PLATFORMS)('a dashboard without `auth` on %s', (platform) => {
       expect([host, await status({ host })]).toEqual([host, 403]);
     for (const header of [
       ...['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-proto', 'x-real-ip', 'x-original-host'],
-      ...['cf-connecting-ip', 'true-client-ip'],
+      ...[
+        'cf-connecting-ip',
+        'true-client-ip',
+        'x-envoy-external-address',
+        'x-azure-clientip',
+        'x-azure-ref',
+      ],
+      ...[
+        'fly-client-ip',
+        'fly-forwarded-port',
+        'x-vercel-forwarded-for',
+        'x-scheme',
+        'x-host',
+        'x_forwarded_for',
+      ],
+      ...['x_real_ip', 'forwarded-for', 'client-ip', 'x-client-ip', 'x-cluster-client-ip', 'x-remote-addr'],
+      ...['cloudfront-viewer-address', 'x-amz-cf-id', 'x-amzn-trace-id', 'x-appengine-user-ip', 'cdn-loop'],
+      ...['x-cloud-trace-context', 'x-nf-client-connection-ip', 'do-connecting-ip', 'x-sucuri-clientip'],
+      ...['incap-client-ip', 'wl-proxy-client-ip', 'proxy-client-ip', 'ali-cdn-real-ip', 'cdn-src-ip'],
+      ...['x-arr-log-id', 'front-end-https', 'x-rewrite-url', 'x-url-scheme', 'tailscale-user-login'],
+      ...['fastly-ff', 'x-varnish', 'x-akamai-edgescape', 'akamai-origin-hop', 'x-proxyuser-ip'],
     ])
       expect([header, await status({ [header]: '127.0.0.1' })]).toEqual([header, 403]);
   });
