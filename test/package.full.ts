@@ -52,7 +52,7 @@ class Handlers {
   @UseGuards(Open)
   async upper(@CurrentJob() job: RunningJob, @Input('text', Upper) text: string): Promise<string> {
     const stored = await this.jobs.get(upper, job.id);
-    return text + ' ' + stored?.status;
+    return text + ' ' + stored?.state;
   }
   @OnFinish(upper)
   finished(): void {}
@@ -108,7 +108,7 @@ async function main(): Promise<void> {
 }
 void main();
 `;
-const PRINTED = 'RAN busy, job 1, 1, 2, IN piped, bootstrapped, guarded, guarded\n';
+const PRINTED = 'RAN running, job 1, 1, 2, IN piped, bootstrapped, guarded, guarded\n';
 
 /** A master, a worker that it pushes to, one that pulls, and a pusher, each in an app of its own. */
 const JQ_PROGRAM = `

@@ -39,7 +39,7 @@ export async function outlivesKills(
   // A job that blocks before the thread has connected would lose its lease.
   await until(async () => String(await redis.redis.client('LIST')).includes('nestjs-gearmonkey:keeper'));
   const failing = await jobs.run(`${prefix}-fail`, null);
-  await assert.rejects(failing.result(), /busy fails/);
+  await assert.rejects(failing.result(), /running fails/);
   const failed = await jobs.get(`${prefix}-fail`, failing.id);
   assert.equal(failed?.attempts, 1);
   assert.equal(failed?.error?.name, 'UnrecoverableError');

@@ -53,7 +53,7 @@ export async function watchToEnd(client, handle, note, of, starvation) {
   const watched = client.watch(fn, id).pipe(timeout(PATIENCE_MS));
   const told = await withStarvation(starvation, () =>
     lastValueFrom(watched).then(
-      ({ status, output }) => (status === 'success' ? { n: output.n } : { code: status }),
+      ({ state, output }) => (state === 'succeeded' ? { n: output.n } : { code: state }),
       codeOfWait,
     ),
   );

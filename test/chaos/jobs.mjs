@@ -96,7 +96,11 @@ function waitFor(signals, job) {
 async function performFlow({ n, fails }, job) {
   const parents = await job.parents();
   if (fails) throw new Error('flow as told');
-  return { n, token: job.claim.token, parents: parents.map(({ output, status }) => output?.n ?? status) };
+  return {
+    n,
+    token: job.claim.token,
+    parents: parents.map(({ output, state }) => output?.n ?? (state === 'succeeded' ? state : 'error')),
+  };
 }
 
 /** Jobs of a new flow, parents first: each with the numbers of those that it waits for. `n` makes a name. */
