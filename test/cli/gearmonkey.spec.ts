@@ -95,7 +95,7 @@ describe('gearmonkey', () => {
       const fn = rig.fn();
       const { id } = await rig.client.run(fn, 1);
       const watch = new GearMonkeyProcess(['watch', fn, id, '--json', '--redis', rig.url]);
-      await watch.shows(() => watch.stdout.includes('"idle"'), 'the waiting job');
+      await watch.shows(() => watch.stdout.includes('"waiting"'), 'the waiting job');
       await rig.client.cancel(fn, id);
       const ended = await watch.ended();
       expect(ended.code).toBe(2);

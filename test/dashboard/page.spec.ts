@@ -323,7 +323,7 @@ describe('the page', () => {
         for (const n of [1, 2, 3]) await client.run(mail, { to: `${n}` }, { tags: [`order:${n % 2}`] });
         await client.runMany(report, [{ tenant: 'ada' }, { tenant: 'ben' }]);
         const find = async (fn: string, text: string) => {
-          await page.goto(`${base}/#/jobs?fn=${fn}&state=success`);
+          await page.goto(`${base}/#/jobs?fn=${fn}&state=succeeded`);
           await page.getByLabel('Find jobs by id, tag or key').fill(text);
           await button(page, 'Find').click();
         };
