@@ -54,7 +54,7 @@ describe('the page, for long', () => {
   it('scrolls through 100,000 jobs', async () => {
     await fill('many', JOBS, ENDED, Date.now() - JOBS);
     const { base } = await apps.serve('express', pageApp(redis.url).module);
-    const { page, misdeeds } = await browser.open(`${base}/#/jobs?fn=many&state=success`);
+    const { page, misdeeds } = await browser.open(`${base}/#/jobs?fn=many&state=succeeded`);
     await page.getByRole('link', { name: `${JOBS}`, exact: true }).waitFor();
     const script = `new Promise((resolve) => {
       const box = document.querySelector('.virtual');
@@ -120,7 +120,7 @@ describe('the page, for long', () => {
     const views = {
       overview: '',
       function: 'fn?fn=resize',
-      jobs: 'jobs?fn=resize&state=success',
+      jobs: 'jobs?fn=resize&state=succeeded',
       job: 'job?fn=resize&id=13',
       flow: `job?fn=publish&id=${film}`,
     };

@@ -356,7 +356,7 @@ describe('the page', () => {
         await page.getByRole('dialog').getByText('go to failed jobs').waitFor();
         await page.keyboard.press('Escape');
         await page.getByRole('dialog').waitFor({ state: 'detached' });
-        await page.goto(`${page.url().split('#')[0]}#/jobs?fn=mail&state=success`);
+        await page.goto(`${page.url().split('#')[0]}#/jobs?fn=mail&state=succeeded`);
         await page.getByRole('link', { name: '2', exact: true }).waitFor();
         await page.keyboard.press('/');
         await page.keyboard.type('1');
