@@ -133,9 +133,11 @@ export class DashboardActions {
     if (request.dry) return { ok: true, ...count };
     const bulk = this.bulks.start({
       ...{ i, fn, client, action: request.action, user: user.name, of: count.count ?? 0, work },
-      ended: (done, error) => {
+      begins: (id) => audit({ ...deedEvent(act, undefined), bulk: id, phase: 'begin' }),
+      ended: ({ id, done, error }) => {
         this.snapshots.drop(i);
-        audit(deedEvent(act, done, error && { error: new ApiFailure(500, error.code, error.message) }));
+        const failure = error && { error: new ApiFailure(500, error.code, error.message) };
+        audit({ ...deedEvent(act, done, failure), bulk: id, phase: 'end' });
       },
     });
     return { ok: true, bulk };

@@ -14,8 +14,8 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { catchError, type Observable } from 'rxjs';
 import { GearMonkeyError } from '../job/errors.js';
 import { answerTo } from './answers.js';
-import { audit } from './audit.js';
-import { refusalEvent } from './audited.js';
+import { audit, ThrottledAudit } from './audit.js';
+import { isWithoutUser, refusalEvent } from './audited.js';
 import type { ApiError } from './api.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { CheckedDashboard } from './dashboard.options.js';
@@ -27,12 +27,15 @@ const log = new Logger('Dashboard');
 /** Answers errors of the dashboard with `{ code, message }`. Those of the app's own guards go to the app's filters. */
 @Catch(ApiFailure)
 export class ApiFilter implements ExceptionFilter<ApiFailure> {
+  private readonly unknown = new ThrottledAudit();
+
   constructor(@Inject(HttpAdapterHost) private readonly adapters: HttpAdapterHost) {}
 
   catch(failure: ApiFailure, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const refused = refusalEvent(http.getRequest<object>(), failure);
-    if (refused) audit(refused);
+    if (refused && isWithoutUser(failure)) this.unknown.tell(refused);
+    else if (refused) audit(refused);
     const { status, code, message, headers } = failure;
     const response = http.getResponse<object>();
     const raw = rawResponse(response);

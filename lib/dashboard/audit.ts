@@ -25,18 +25,41 @@ export interface AuditEvent {
   readonly functions?: readonly string[];
   /** How many jobs were changed, once that is known. */
   readonly count?: number;
+  /** The id of a run on many jobs. */
+  readonly bulk?: string;
+  /** Of a run: it has an event before its first change and one when it has ended, which the end of the app may prevent. */
+  readonly phase?: 'begin' | 'end';
   readonly at: Date;
   readonly error?: ApiError;
 }
 
 const audits = channel('gearmonkey:audit');
 const log = new Logger('Dashboard');
+const WARN_MS = 1000;
 
 /** Publishes and logs an event. Names come from people: control characters can't forge lines. */
 export function audit(event: AuditEvent): void {
   audits.publish(event);
+  if (event.error) log.warn(lineOf(event));
+  else log.log(lineOf(event));
+}
+
+/** Events of requests without a user: each is published, and one a second is logged, with how many there were. */
+export class ThrottledAudit {
+  #warnAt = -Infinity;
+  #untold = 0;
+
+  tell(event: AuditEvent, now = performance.now()): void {
+    audits.publish(event);
+    this.#untold++;
+    if (now - this.#warnAt < WARN_MS) return;
+    log.warn(lineOf({ ...event, count: this.#untold }));
+    this.#warnAt = now;
+    this.#untold = 0;
+  }
+}
+
+function lineOf(event: AuditEvent): string {
   const { at: _, error, ...rest } = event;
-  const text = JSON.stringify({ ...rest, error: error?.code });
-  if (error) log.warn(`audit ${text}`);
-  else log.log(`audit ${text}`);
+  return `audit ${JSON.stringify({ ...rest, error: error?.code })}`;
 }

@@ -3,13 +3,17 @@ import type { ActReply, ActRequest, ApiError } from './api.js';
 import type { AuditEvent } from './audit.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
-import { rawRequest } from './request-facts.js';
+import { isRead, rawRequest } from './request-facts.js';
 import { userOf } from './request-user.js';
 import { ACTIONS } from './viewed-instance.js';
 
 /** Longest text of an event that a request has brought. */
 const MOST_TEXT = 500;
 const REFUSALS: ReadonlySet<string> = new Set(['NOT_ALLOWED', 'READ_ONLY', 'CROSS_SITE']);
+/** Refusals of requests without a user. Only of changes there are events: pages ask for views all the time. */
+const WITHOUT_USER: ReadonlySet<string> = new Set(['NOT_LOGGED_IN', 'LOCAL_ONLY']);
+/** Refusals of what only a wrong page or program sends. */
+const UNREAD: ReadonlySet<string> = new Set(['NOT_JSON', 'TOO_LARGE']);
 
 /** What a user has asked for. */
 export interface AuditedDeed {
@@ -31,13 +35,14 @@ export function toldOf(error: unknown): ApiError {
 /** What a user has done, or was refused. */
 export function deedEvent(
   { user, request, i, fn }: AuditedDeed,
-  count: number,
+  count: number | undefined,
   { reply, error }: { readonly reply?: ActReply; readonly error?: unknown } = {},
 ): AuditEvent {
   const { action, id, schedule, which, row, limit } = request;
   const target = id ?? schedule ?? ((which ?? row) && JSON.stringify(which ?? row));
   return {
-    ...{ user: user.name, action, instance: i, fn, count, at: new Date() },
+    ...{ user: user.name, action, instance: i, fn, at: new Date() },
+    ...(count !== undefined && { count }),
     ...(target !== undefined && { target: target.slice(0, MOST_TEXT) }),
     ...(reply?.id !== undefined && { job: reply.id }),
     ...(reply?.functions && { functions: reply.functions }),
@@ -54,11 +59,18 @@ export function nameIn({ i, fn }: { readonly i?: unknown; readonly fn?: unknown 
   return { i: textOf(i), fn: textOf(fn) };
 }
 
+/** Whether it was refused before it was known who asks. */
+export function isWithoutUser({ code }: ApiFailure): boolean {
+  return WITHOUT_USER.has(code);
+}
+
 /** The event of a request that was refused on its way: a look at something hidden, or any change. Undefined for others. */
 export function refusalEvent(request: object, error: unknown): AuditEvent | undefined {
-  if (!(error instanceof ApiFailure) || told.has(error) || !REFUSALS.has(error.code)) return undefined;
+  if (!(error instanceof ApiFailure) || told.has(error)) return undefined;
   const { query = {}, body } = request as { query?: Record<string, unknown>; body?: unknown };
-  const isLook = ['GET', 'HEAD'].includes(rawRequest(request).method ?? '');
+  const isLook = isRead(rawRequest(request));
+  if (!REFUSALS.has(error.code) && (isLook || !(isWithoutUser(error) || UNREAD.has(error.code))))
+    return undefined;
   const asked = isLook ? query : ((body ?? {}) as Record<string, unknown>);
   const { i: instance, fn } = nameIn(asked);
   const target = textOf(asked['id'] ?? asked['topics'] ?? asked['key']);

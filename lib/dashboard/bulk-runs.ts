@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import type { ApiError, Action, BulkView } from './api.js';
+import type { Action, BulkView } from './api.js';
 import { answerTo } from './answers.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { ViewedFunction } from './viewed-instance.js';
@@ -22,8 +22,10 @@ export interface BulkStart extends Pick<ViewedFunction, 'i' | 'fn'> {
   readonly user: string;
   readonly of: number;
   readonly work: BulkWork;
+  /** Called before its first change. */
+  readonly begins: (id: string) => void;
   /** Called when it has ended. */
-  readonly ended: (count: number, error?: ApiError) => void;
+  readonly ended: (run: BulkView) => void;
 }
 
 /** The runs of this app: at most 10 at once. They go on when the page is closed. */
@@ -32,7 +34,7 @@ export class BulkRuns implements OnModuleDestroy {
   private readonly runs = new Map<string, Bulk>();
 
   /** @throws ApiFailure 429 */
-  start({ i, fn, action, user, of, work, ended }: BulkStart): string {
+  start({ i, fn, action, user, of, work, begins, ended }: BulkStart): string {
     this.forget();
     const running = [...this.runs.values()].filter(({ view }) => view.state === 'running');
     if (running.length >= MOST_AT_ONCE)
@@ -44,7 +46,8 @@ export class BulkRuns implements OnModuleDestroy {
       isCancelled: false,
     };
     this.runs.set(id, run);
-    void this.follow(run, work).then(() => ended(run.view.done, run.view.error));
+    begins(id);
+    void this.follow(run, work).then(() => ended(run.view));
     return id;
   }
 

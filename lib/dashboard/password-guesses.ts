@@ -1,6 +1,4 @@
-import { Logger } from '@nestjs/common';
-import { channel } from 'node:diagnostics_channel';
-import type { AuditEvent } from './audit.js';
+import { ThrottledAudit } from './audit.js';
 import { ApiFailure } from './dashboard-errors.js';
 
 /** So many wrong passwords at once, and then one more in each such time, for a name from an address. */
@@ -8,18 +6,13 @@ const BURST = 10;
 const REFILL_MS = 10_000;
 /** Who guesses may make up names and addresses: what is kept of them is bounded. */
 const MOST_KEPT = 10_000;
-const WARN_MS = 1000;
 const MOST_NAME = 200;
-
-const audits = channel('gearmonkey:audit');
-const log = new Logger('Dashboard');
 
 /** Slows guesses at passwords, for each address and name, and tells of them. */
 export class PasswordGuesses {
   /** When all guesses are allowed again, in milliseconds of `performance.now()`. The one that was used last is the last. */
   readonly #fullAt = new Map<string, number>();
-  #warnAt = -Infinity;
-  #untold = 0;
+  readonly #audit = new ThrottledAudit();
 
   /** @throws ApiFailure 429 while no guess is left, also for the right password */
   check(address: string, name: string, now = performance.now()): void {
@@ -51,12 +44,7 @@ export class PasswordGuesses {
   ): void {
     const user = name.slice(0, MOST_NAME);
     const event = { action: 'login-refused', user, target: address, instance: '', fn: '' } as const;
-    audits.publish({ ...event, at: new Date(), error: { code, message } } satisfies AuditEvent);
-    this.#untold++;
-    if (now - this.#warnAt < WARN_MS) return;
-    log.warn(`audit ${JSON.stringify({ ...event, count: this.#untold, error: code })}`);
-    this.#warnAt = now;
-    this.#untold = 0;
+    this.#audit.tell({ ...event, at: new Date(), error: { code, message } }, now);
   }
 }
 

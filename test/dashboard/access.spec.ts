@@ -47,7 +47,9 @@ const ROUTES = [
 describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
   const apps = useServedApps();
   const before = process.env['NODE_ENV'];
+  const unheard: (() => void)[] = [];
   afterEach(() => {
+    for (const stop of unheard.splice(0)) stop();
     process.env['NODE_ENV'] = before;
   });
   const modules = (options: DashboardModuleOptions) => ({
@@ -193,6 +195,67 @@ describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
       { user: 'mailer', action: 'run', fn: 'secret', error: { code: 'NOT_ALLOWED' } },
       { user: 'root', action: 'pause', fn: 'mail', error: { code: 'CROSS_SITE' } },
       { user: 'root', action: 'edit', fn: 'mail', target: '404', count: 0, error: { code: 'JOB_NOT_FOUND' } },
+    ]);
+    expect(events).toHaveLength(7);
+  });
+
+  /** The events from now on, until the test ends. */
+  function hearing(): AuditEvent[] {
+    const events: AuditEvent[] = [];
+    const hear = (event: unknown) => void events.push(event as AuditEvent);
+    subscribe('gearmonkey:audit', hear);
+    unheard.push(() => void unsubscribe('gearmonkey:audit', hear));
+    return events;
+  }
+
+  it('tells that a run on many jobs begins before it changes any, and how it has ended', async () => {
+    const { app, base } = await serve({ auth });
+    const client = app.get(GearMonkeyClient);
+    for (const input of [1, 2]) await client.run('mail', input);
+    const events = hearing();
+    const countAtBegin: Promise<number>[] = [];
+    const count = (event: unknown) =>
+      void (
+        (event as AuditEvent).phase === 'begin' &&
+        countAtBegin.push(client.list('mail', { state: 'waiting' }).then(({ total }) => total))
+      );
+    subscribe('gearmonkey:audit', count);
+    unheard.push(() => void unsubscribe('gearmonkey:audit', count));
+    const body = { action: 'cancel', fn: 'mail', which: { state: 'waiting' } };
+    const { bulk } = await json<ActReply>(base, '/api/act', { ...as('root'), body });
+    await until(() => events.length === 2);
+    const same = { user: 'root', action: 'cancel', fn: 'mail', bulk, target: '{"state":"waiting"}' };
+    expect(events).toMatchObject([
+      { ...same, phase: 'begin' },
+      { ...same, phase: 'end', count: 2 },
+    ]);
+    expect(events[0]).not.toHaveProperty('count');
+    await expect(Promise.all(countAtBegin)).resolves.toEqual([2]);
+  });
+
+  it('tells of every change that is refused at the door', async () => {
+    const { base } = await serve({ auth });
+    const local = await serve({});
+    const events = hearing();
+    const body = { action: 'pause', fn: 'mail', id: '7' };
+    for (const route of ROUTES) await ask(base, route);
+    expect(events).toEqual([]);
+    await ask(base, '/api/act', { body });
+    await ask(base, '/api/act', { body: { ...body, action: 'wrong' } });
+    await ask(base, '/api/bulk/cancel', { body: { id: 'some' } });
+    await ask(local.base, '/api/act', { body, isStranger: true });
+    await ask(local.base, '/api/act', { body, headers: { 'x-forwarded-for': '10.0.0.1' } });
+    await ask(local.base, '/api/act', { body, headers: { host: 'evil.example' } });
+    const text = { ...as('root').headers, 'content-type': 'text/plain' };
+    await ask(base, '/api/act', { body: JSON.stringify(body), headers: text });
+    expect(events).toMatchObject([
+      { user: '', action: 'pause', fn: 'mail', target: '7', error: { code: 'NOT_LOGGED_IN' } },
+      { user: '', action: 'other', fn: 'mail', error: { code: 'NOT_LOGGED_IN' } },
+      { user: '', action: 'other', target: 'some', error: { code: 'NOT_LOGGED_IN' } },
+      { user: '', action: 'pause', fn: 'mail', error: { code: 'NOT_LOGGED_IN' } },
+      { user: '', action: 'pause', fn: 'mail', error: { code: 'LOCAL_ONLY' } },
+      { user: '', action: 'pause', fn: 'mail', error: { code: 'LOCAL_ONLY' } },
+      { user: 'root', error: { code: 'NOT_JSON' } },
     ]);
     expect(events).toHaveLength(7);
   });

@@ -8,6 +8,7 @@ describe('runs of the dashboard', () => {
     runs.start({
       ...{ i: 'default', fn: 'mail', action: 'retry', user: 'ada', of: 1 },
       work,
+      begins: () => undefined,
       ended: () => undefined,
     });
 
