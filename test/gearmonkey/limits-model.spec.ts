@@ -161,10 +161,12 @@ class ScriptLimitEngine implements LimitEngine {
     return keys.filter((_, index) => (times[index] ?? -1) < 0);
   }
 
-  private claimOnce(now: number, slots: number, recover: boolean, outcomes: (string | Uint8Array)[]) {
+  private async claimOnce(now: number, slots: number, recover: boolean, outcomes: (string | Uint8Array)[]) {
     const { jobs, locks, leases, scheduled, high, normal, low, wake, channel, control } = this.k;
     const keys = [jobs, locks, leases, scheduled, high, normal, low, wake, channel, control];
     const flag = recover ? 1 : 0;
+    // As if workers had looked all the time: otherwise this is an outage, after which leases get time to be renewed.
+    if (recover) await this.redis.del(this.k.recovery);
     return scripts.claim.run(this.redis, keys, now, LEASE, slots, MAX_STALLS, flag, 1e6, 1, '', outcomes);
   }
 }
