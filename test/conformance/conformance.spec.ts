@@ -130,6 +130,6 @@ describe('A client in Python, with our worker', () => {
     const actor = python(fn, ['-', '--blocking'], BINARY);
     await actor.line();
     const { job } = await actor.line();
-    expect(job).toMatchObject({ state: 'failed', output: expect.stringContaining('it is not UTF-8') });
+    expect(job).toMatchObject({ status: 'error', output: expect.stringContaining('it is not UTF-8') });
   });
 });
