@@ -462,7 +462,7 @@ describe('the page', () => {
         const row = page.getByRole('row').filter({ hasText: 'mail' });
         await row.waitFor();
         const cells = await row.getByRole('cell').allTextContents();
-        expect([cells[0], cells[3]]).toEqual(['1', '1']);
+        expect([cells[0], cells[4]]).toEqual(['1', '1']);
         await expect(
           page.getByRole('navigation', { name: 'Views' }).getByRole('link').allTextContents(),
         ).resolves.toEqual(['Overview', 'Tables']);
