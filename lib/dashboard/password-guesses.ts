@@ -1,3 +1,4 @@
+import { networkOf } from '../net/network-of.js';
 import { ThrottledAudit } from './audit.js';
 import { ApiFailure } from './dashboard-errors.js';
 
@@ -50,13 +51,4 @@ export class PasswordGuesses {
 
 function keyOf(address: string, name: string): string {
   return `${networkOf(address)} ${name.slice(0, MOST_NAME)}`;
-}
-
-/** Of IPv6 the first 64 bits: who has one address there has them all. */
-function networkOf(address: string): string {
-  const plain = address.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '');
-  if (!plain.includes(':')) return plain;
-  const [head = [], tail = []] = plain.split('::').map((part) => part.split(':').filter((one) => one !== ''));
-  const zeros = Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0');
-  return [...head, ...zeros, ...tail].slice(0, 4).join(':');
 }

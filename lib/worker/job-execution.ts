@@ -16,7 +16,7 @@ import { showAs } from '../job/show-as.js';
 import type { HandlerBinding, RunWith } from './job-handler.js';
 import { failureOf } from './failure-outcome.js';
 import { settleResult } from './handler-result.js';
-import { JobParts } from './job-parts.js';
+import { JobParts, type RunOfParts } from './job-parts.js';
 import { runInContext } from './run-in-context.js';
 import { RunningJob } from './running-job.js';
 import { RunTrace } from './traced-source.js';
@@ -37,7 +37,7 @@ export interface ExecutionLimits {
 }
 
 /** One run of a claimed job. It ends once: with an outcome, or without one if the claim is lost. */
-export class JobExecution {
+export class JobExecution implements RunOfParts {
   static {
     showAs(JobExecution, ({ claim: { fn, id } }) => ({ fn, id }));
   }
@@ -186,20 +186,17 @@ export class JobExecution {
     return this.encode(codec, output);
   }
 
-  /** Another worker has the job. */
   onLost(): never {
     const lost = new LeaseLostError(this.claim.fn, this.claim.id);
     this.job?.abort(lost);
     throw lost;
   }
 
-  /** Throws if the job has to stop; gives it back first if it is to go on elsewhere. */
   goOn(): void {
     if (this.endsAtStep) this.release(new ShutdownError());
     if (this.reason) throw this.reason;
   }
 
-  /** Gives the job back until one of the signals comes, for that long at most. */
   park(waitsFor: readonly string[], delay: number): never {
     const { claim } = this;
     const reason = new JobWaitsError(claim.fn, claim.id, waitsFor);

@@ -7,9 +7,8 @@ import type { RunWith } from './job-handler.js';
 export async function runInContext(
   handle: () => Promise<unknown>,
   { options }: Pick<Claim, 'options'>,
-  runWith: RunWith | undefined,
+  runWith: RunWith,
 ): Promise<unknown> {
-  if (!runWith) return handle();
   let handled: Promise<unknown> | undefined;
   const next = () => {
     handled ??= handle();

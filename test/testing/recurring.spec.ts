@@ -83,14 +83,11 @@ describe.each(SERVERS)('recurring jobs of a test, in %s', (server) => {
     ['advance', 3, true],
     ['advance', 0, false],
     ['drain', 3, false],
-  ])(
-    'that may be too many for %s are named in its error, with the option: %# (%i jobs have run)',
-    (what, done, isNamed) => {
-      const ended = { done, failed: 0, retried: 0 } as Drained;
-      const { message } = lateError({ what, timeout: 50, running: [], waiting: [], ended, now: 0 });
-      expect(message.includes('the option `recurring: false` of GearMonkeyTestingModule')).toBe(isNamed);
-    },
-  );
+  ])('that may be too many: %s behind %i runs names the option in its error: %s', (what, done, isNamed) => {
+    const ended = { done, failed: 0, retried: 0 } as Drained;
+    const { message } = lateError({ what, timeout: 50, running: [], waiting: [], ended, now: 0 });
+    expect(message.includes('the option `recurring: false` of GearMonkeyTestingModule')).toBe(isNamed);
+  });
 
   it.each([0, 'no', null])('refuse %p as an option', async (recurring) => {
     const options = { recurring } as unknown as { recurring: boolean };

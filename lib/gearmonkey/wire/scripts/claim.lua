@@ -64,8 +64,6 @@ local largest, files, outcomes_from = tonumber(ARGV[6]), ARGV[7] == '1', 9
 local MAX_BYTES = 1048576
 --- How many jobs that can't be run one call ends or drops: more would block the server.
 local MAX_USELESS = 1000
---- In the options of a job that expires.
-local EXPIRES = '"expires":'
 local stamp, expiry = string.format('%.0f', now), string.format('%.0f', now + lease)
 local refused, claims, dropped, unfiled, leases = {}, {}, {}, {}, {}
 local taken, plain, bytes, useless = 0, 0, 0, 0

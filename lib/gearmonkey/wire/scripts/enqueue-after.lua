@@ -42,7 +42,7 @@ local id = string.format('%.0f', last)
 local k = keys_of(string.sub(jobs, 5, -2))
 local flow
 for _, parent in ipairs(parents) do flow = flow or parent.flow end
-local key = flow and flow_key(flow)
+local key, _, root = flow_key(flow)
 if key and not call('HMGET', key, 'total')[1] then flow, key = nil, nil end
 
 local fields = {
@@ -68,7 +68,7 @@ if key then
   call('PERSIST', key .. ':jobs')
   call('HINCRBY', key, 'total', '1')
   call('RPUSH', key .. ':jobs', id .. ':' .. mark .. ':' .. k.fn)
-  note_function(string.match(flow, ':(.+)$'), k.fn)
+  note_function(root, k.fn)
 end
 call('ZADD', scheduled, NEVER, id)
 call('ZADD', members, '0', id)

@@ -1,10 +1,13 @@
+--- In the options of a job that expires.
+local EXPIRES = '"expires":'
+
 --- Ends a job that no handler has run (claims that were released don't count) and whose time has passed. Returns the ms
 --- until then, 0 if it has ended, or -1 if it will not expire. `keys.is_alone`: this is the script's first write, which then
 --- uses no memory, so that Redis allows the others even if its memory is full.
 local function expire(keys, id, now)
   local job = redis.call('HMGET', keys.jobs .. id, 'options', 'attempts', 'snoozes')
   -- A quote inside a text of the JSON follows a backslash, so no header matches.
-  local expiry = tonumber(string.match(job[1] or '', '"expires":(%d+)'))
+  local expiry = tonumber(string.match(job[1] or '', EXPIRES .. '(%d+)'))
   if not expiry or count(job[2]) > 0 or count(job[3]) > 0 then return -1 end
   if now < expiry then return math.ceil(expiry - now) end
   local text = 'expired: no worker began it in time'

@@ -29,14 +29,12 @@ local function may_recover(fn, now, lease)
   if lease then shortest, longest = math.min(shortest, lease), math.max(longest, lease) end
   local went_back = looked and now < looked
   if went_back then shorten_leases(fn, now, longest) end
-  local is_late = went_back or (looked and now - looked > math.max(shortest / 4, LONGEST_GAP))
+  local is_late = looked and now - looked > math.max(shortest / 4, LONGEST_GAP)
   -- Where every look is late, jobs would never be recovered: not too often in a row.
-  if is_late and late < MOST_LATE then
+  if went_back or (is_late and late < MOST_LATE) then
     from, late = now + longest * GRACE, late + 1
   elseif not is_late and now >= from then
     late = 0
-  elseif now < from - longest then
-    from = now
   end
   redis.pcall('SET', key, string.format('%.0f:%.0f:%.0f:%.0f:%.0f', now, from, shortest, longest, late), 'EX', '86400')
   return now >= from

@@ -133,7 +133,7 @@ end
 
 --- Ends a job that has expired: its function may have no worker that would notice.
 local function end_late(id, status, options, after)
-  if status == 'idle' and string.find(options or '', '"expires":', 1, true) then expire_waiting(k, id, now, after) end
+  if status == 'idle' and string.find(options or '', EXPIRES, 1, true) then expire_waiting(k, id, now, after) end
 end
 
 --- Removes a job whose flow never began, as its client died. Ends one of another flow that has expired.

@@ -34,7 +34,6 @@ local now, number, memory, mark, score = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARG
 -- include mark
 -- include tags
 local keys = { jobs = jobs, channel = channel, locks = KEYS[9] }
-local EXPIRES = '"expires":'
 --- How often a call looks for entries that are over.
 local MAX_PASSES = 10
 
