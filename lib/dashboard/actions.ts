@@ -3,7 +3,7 @@ import type { EndedJobs } from '../job/failed-jobs.js';
 import { JOB_STATES, type JobState } from '../job/job-state.js';
 import type { RunOptions } from '../gearmonkey/client/run-options.js';
 import type { ActReply, ActRequest, Which } from './api.js';
-import { audit } from './audit.js';
+import { audit, type AuditEvent } from './audit.js';
 import { deedEvent, nameIn, toldOf } from './audited.js';
 import { countOf } from './bulk-count.js';
 import { BulkRuns, type BulkWork } from './bulk-runs.js';
@@ -58,14 +58,12 @@ export class DashboardActions {
   /** @throws ApiFailure 403, 404 */
   cancelBulk(user: DashboardUser, id: unknown): void {
     const bulk = this.bulks.need(id);
-    const event = {
-      ...({
-        user: user.name,
-        action: 'bulk-cancel',
-        instance: bulk.i,
-        fn: bulk.fn,
-        target: bulk.id,
-      } as const),
+    const event: AuditEvent = {
+      user: user.name,
+      action: 'bulk-cancel',
+      instance: bulk.i,
+      fn: bulk.fn,
+      target: bulk.id,
       at: new Date(),
     };
     try {

@@ -6,6 +6,7 @@ import { MemorySource } from '../../lib/memory/memory-source.js';
 import { MemoryStore } from '../../lib/memory/memory-store.js';
 import { MemoryJobs } from '../../lib/memory/memory-jobs.js';
 import { MemoryLists } from '../../lib/memory/memory-lists.js';
+import { claimOne, released } from '../contract/claiming.js';
 import { gate } from '../support/gate.js';
 import { eventually, until } from '../support/until.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
@@ -94,10 +95,27 @@ it('memory: a worker that waits ends what expires in another function without a 
   const ran: unknown[] = [];
   await runWorker(new MemorySource(server), 'behind', (input) => void ran.push(input));
   await client.run('behind', 'first', { blocking: true });
+  const isAsleep = () => server.function('behind').sleepers.size > 0;
+  await until(isAsleep);
   const late = await client.run('unserved', 'late', { expires: 50 });
   const later = await client.run('unserved', 'later', { expires: 20_000 });
   await client.run('behind', 'later', { after: [later], onParentError: 'run' });
   await client.run('behind', 'behind', { after: [late], onParentError: 'run' });
   await until(() => ran.includes('behind'));
   expect(ran).toEqual(['first', 'behind']);
+});
+
+it('memory: looks again at a job that runs when it expires, as its worker may give it back', async () => {
+  const server = new MemoryServer();
+  const client = new GearMonkeyClient(new MemoryStore(server));
+  const source = new MemorySource(server);
+  const expires = new Date(Date.now() + 60_000);
+  const late = await client.run('unserved', 'late', { expires });
+  await client.run('behind', 'behind', { after: [late], onParentError: 'run' });
+  const claim = await claimOne(source, 'unserved');
+  server.flowExpiries.end(expires.getTime());
+  expect((await late.get()).state).toBe('running');
+  await source.settle([released(claim)]);
+  server.flowExpiries.end(expires.getTime() + 1000);
+  await expect(late.get()).resolves.toMatchObject({ state: 'failed', error: { code: 'JOB_EXPIRED' } });
 });

@@ -61,6 +61,15 @@ describe('recovery.lua', () => {
     expect(await ask(fresh + 2000 + LEASE)).toEqual([]);
   });
 
+  it('gives them time after any number of outages, if workers look all the time between them', async () => {
+    for (let outage = 1; outage <= 9; outage++) {
+      const back = NOW + outage * 100 * LEASE;
+      expect(await ask(back)).toEqual([]);
+      await server.redis.zadd(keysOf(fn).leases, back + 10 * LEASE, '1:1');
+      await askUntil(back + 2 * GRACE, back);
+    }
+  });
+
   it('recovers jobs where every look is late, too', async () => {
     const looks: string[][] = [];
     for (let at = 1; at <= 9; at++) looks.push(await ask(NOW + 10 * LEASE + (at * LEASE) / 2));
