@@ -39,31 +39,36 @@ export function scriptOf<Args extends Arguments, Reply>(
   return {
     text,
     sha,
-    run: async (redis, keys, ...args) => decode(await evaluate(redis, { text, sha }, keys, args.flat())),
+    run: async (redis, keys, ...args) => {
+      const sent = argumentsOf(sha, keys, args);
+      try {
+        return decode(await redis.callBuffer('EVALSHA', sent));
+      } catch (error) {
+        if (!isUnknown(error)) throw error;
+        return decode(await withText({ redis, sha, text, sent }));
+      }
+    },
   };
 }
+
+/** One list, as it is made for each call: what identifies the script, the number of keys, the keys, the arguments. */
+function argumentsOf(sha: string, keys: readonly string[], args: Arguments): Sent {
+  const sent: Sent = [sha, keys.length];
+  for (const key of keys) sent.push(key);
+  for (const arg of args) {
+    if (Array.isArray(arg)) for (const one of arg as readonly Argument[]) sent.push(toWritable(one));
+    else sent.push(toWritable(arg as Argument));
+  }
+  return sent;
+}
+
+type Sent = (string | number | Buffer)[];
 
 interface ScriptCall {
   readonly redis: Redis | Cluster;
   readonly sha: string;
   readonly text: string;
-  /** The number of keys, the keys, the arguments. */
-  readonly rest: readonly (string | number | Buffer)[];
-}
-
-async function evaluate(
-  redis: Redis | Cluster,
-  { text, sha }: { text: string; sha: string },
-  keys: readonly string[],
-  args: readonly Argument[],
-): Promise<unknown> {
-  const call: ScriptCall = { redis, sha, text, rest: [keys.length, ...keys, ...args.map(toWritable)] };
-  try {
-    return await byName(call);
-  } catch (error) {
-    if (isUnknown(error)) return withText(call);
-    throw error;
-  }
+  readonly sent: Sent;
 }
 
 /** Calls under way that send a script's text, by connection and script. */
@@ -88,11 +93,11 @@ async function withText(call: ScriptCall): Promise<unknown> {
   });
 }
 
-function byName({ redis, sha, rest }: ScriptCall): Promise<unknown> {
-  return redis.callBuffer('EVALSHA', [sha, ...rest]);
+function byName({ redis, sent }: ScriptCall): Promise<unknown> {
+  return redis.callBuffer('EVALSHA', sent);
 }
 
-function byText({ redis, text, rest }: ScriptCall): Promise<unknown> {
+function byText({ redis, text, sent: [, ...rest] }: ScriptCall): Promise<unknown> {
   return redis.callBuffer('EVAL', [text, ...rest]);
 }
 

@@ -165,15 +165,13 @@ export class JobExecution implements RunOfParts {
     // The job was aborted and released while its input was validated: it may run elsewhere by now.
     if (this.reason) throw this.reason;
     const job = (this.job = new RunningJob(this.source, claim, input, this));
-    const attempt = async () => {
-      // `runWith` may have taken longer than the job's timeout, or than its lease.
-      if (this.reason) throw this.reason;
-      const result = settleResult(await handle(input, job), job);
-      return isPromise(result) ? await result : result;
-    };
     let returned: unknown;
     try {
-      returned = await (limits.runWith ? runInContext(attempt, claim, limits.runWith) : attempt());
+      returned = await (limits.runWith
+        ? runInContext(() => this.handledInContext(input, job), claim, limits.runWith)
+        : handle(input, job));
+      const settled = settleResult(returned, job);
+      returned = isPromise(settled) ? await settled : settled;
     } catch (error) {
       // The first error counts.
       await this.usedParts?.flush();
@@ -184,6 +182,12 @@ export class JobExecution implements RunOfParts {
       ? await validate(definition.output, definition.name, 'output', returned)
       : returned;
     return this.encode(codec, output);
+  }
+
+  private async handledInContext(input: unknown, job: RunningJob): Promise<unknown> {
+    // `runWith` may have taken longer than the job's timeout, or than its lease.
+    if (this.reason) throw this.reason;
+    return settleResult(await this.binding.handle(input, job), job);
   }
 
   onLost(): never {

@@ -194,7 +194,7 @@ export class JobWorker {
     }
     const slots = this.functions.get(claim.fn) as FunctionSlots;
     slots.ended(claim, now - began);
-    this.beginNext(slots, now);
+    if (!this.stopping) this.beginNext(slots, now);
     this.functions.update(claim.fn);
     if (this.suspects.isClosed) this.suspects.ended(claim);
     this.wakeUp.call();

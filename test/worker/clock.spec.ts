@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 /** A clock that a test moves. */
 class HandClock implements Clock {
   time = Math.round(Date.now() / HOUR_MS) * HOUR_MS;
-  private readonly timers: { at: number; callback: () => void }[] = [];
+  private readonly timers = new Set<{ at: number; callback: () => void }>();
 
   now(): number {
     return this.time;
@@ -24,17 +24,18 @@ class HandClock implements Clock {
 
   after(ms: number, callback: () => void): () => void {
     const timer = { at: this.time + ms, callback };
-    this.timers.push(timer);
-    return () => void this.timers.splice(this.timers.indexOf(timer), 1);
+    this.timers.add(timer);
+    return () => void this.timers.delete(timer);
   }
 
   get armed(): number {
-    return this.timers.length;
+    return this.timers.size;
   }
 
   advance(ms: number): void {
     this.time += ms;
-    for (const { callback } of this.timers.filter(({ at }) => at <= this.time)) callback();
+    for (const timer of [...this.timers].filter(({ at }) => at <= this.time))
+      if (this.timers.delete(timer)) timer.callback();
   }
 }
 

@@ -70,10 +70,20 @@ export class GearMonkeyClient extends JobClient {
    * NotSerializableError, PayloadTooLargeError, LimitKeyError before anything is written · NoWorkersError with `rollCall` ·
    * LimitFullError with `limit.onFull: 'refuse'` · EnqueueTimeoutError · WaitTimeoutError with `blocking`
    */
-  async run<F extends FunctionRef>(
+  run<F extends FunctionRef>(
     ref: F,
     input: InputOf<F>,
-    options: RunOptions<InputOf<F>> = {},
+    options?: RunOptions<InputOf<F>>,
+  ): Promise<JobHandle<F>> {
+    const plain = options === undefined ? this.#newJobs.plain(ref, input) : undefined;
+    if (plain) return plain.then(([key]) => this.#handle(ref, key));
+    return this.#runWith(ref, input, options);
+  }
+
+  async #runWith<F extends FunctionRef>(
+    ref: F,
+    input: InputOf<F>,
+    options: RunOptions<InputOf<F>> | undefined,
   ): Promise<JobHandle<F>> {
     const [checked, timeout] = checkRun(options);
     if (!checked.blocking) return this.#handle(ref, await this.#newJobs.one(ref, input, checked));
@@ -91,10 +101,14 @@ export class GearMonkeyClient extends JobClient {
   async call<F extends FunctionRef>(
     ref: F,
     input: InputOf<F>,
-    options: CallOptions<InputOf<F>> = {},
+    options?: CallOptions<InputOf<F>>,
   ): Promise<OutputOf<F>> {
     const [checked, timeout] = checkRun(options);
-    const enqueue = () => this.#newJobs.one(ref, input, checked, this.#store.inbox);
+    const { inbox } = this.#store;
+    const enqueue = async () => {
+      const plain = options === undefined ? this.#newJobs.plain(ref, input, inbox) : undefined;
+      return plain ? (await plain)[0] : this.#newJobs.one(ref, input, checked, inbox);
+    };
     return outputOf(await this.#jobs.runUntilFinal(ref, enqueue, timeout));
   }
 

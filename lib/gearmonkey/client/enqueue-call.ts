@@ -56,6 +56,20 @@ export function callPlacementOf(placement: Placement): CallPlacement {
   return { queue, score, delay, expiresIn, ...(inOrder && { inOrder }), ...limited };
 }
 
+/**
+ * Which jobs share a call: those of a function without anything to say where they go, and others that say the same. Jobs
+ * with tags are apart, so that those alone are refused if the user has no right to tags.
+ */
+export function callKeyOf(fn: string, placed: Placement): string {
+  const { queue, score, delay, expiresIn, limit, unique, inOrder, options = '' } = placed;
+  const isTagged = hasTags(options);
+  const time = score ?? delay ?? expiresIn;
+  const goesApart = limit !== undefined || inOrder || unique?.rule.kind === 'debounce' || isTagged;
+  const isPlain = queue === 'normal' && time === undefined && !goesApart;
+  // A function's name has no white space.
+  return isPlain ? fn : ` ${JSON.stringify([fn, callPlacementOf(placed), isTagged])}`;
+}
+
 /** Whether options, as JSON, have tags. A user may have no right to their index. */
 export function hasTags(options: string): boolean {
   return options.includes('"tags":') && (JSON.parse(options) as { tags?: unknown }).tags !== undefined;
@@ -64,7 +78,7 @@ export function hasTags(options: string): boolean {
 /** Options are sent once if all jobs have the same. */
 export function jobArguments({ inputs, options }: Call): [shared: string, jobs: Payload[]] {
   const [shared = ''] = options;
-  if (options.every((own) => own === shared)) return [shared, [...inputs]];
+  if (options.every((own) => own === shared)) return [shared, inputs];
   return [OWN_OPTIONS, inputs.flatMap((input, index) => [input, options[index] ?? ''])];
 }
 
@@ -119,10 +133,6 @@ export function isFull(
   if (limit?.onFull === 'refuse') return true;
   const most = more.length === 1 ? joined : MAX_BATCH;
   return inputs.length + more.length > most || size > MAX_BATCH_SIZE;
-}
-
-export function sizeOf(inputs: readonly Payload[]): number {
-  return inputs.reduce((size, { length }) => size + length, 0);
 }
 
 /** Lets no more jobs join the open calls of a function that go in order: a new one goes behind them. */

@@ -13,14 +13,26 @@ export const MAX_BATCH_SIZE = 256 * 1024;
  *
  * @throws as `enqueue` · NotDurableError, PartlyEnqueuedError with the ids of all that were created
  */
-export async function inParts(
+export function inParts(
   fn: string,
   inputs: readonly Payload[],
   atATime: number,
-  enqueue: (part: readonly Payload[], from: number) => Promise<EnqueuedKey[]>,
+  enqueue: EnqueuePart,
 ): Promise<EnqueuedKey[]> {
+  if (inputs.length === 1) return enqueue(inputs, 0);
   const parts = [...partsOf(inputs)];
-  if (parts.length === 1) return enqueue(inputs, 0);
+  return parts.length === 1 ? enqueue(inputs, 0) : enqueueParts(fn, inputs, parts, atATime, enqueue);
+}
+
+type EnqueuePart = (part: readonly Payload[], from: number) => Promise<EnqueuedKey[]>;
+
+async function enqueueParts(
+  fn: string,
+  inputs: readonly Payload[],
+  parts: readonly Part[],
+  atATime: number,
+  enqueue: EnqueuePart,
+): Promise<EnqueuedKey[]> {
   const enqueued: EnqueuedKey[][] = parts.map(() => []);
   let answered = 0;
   const failures: unknown[] = [];

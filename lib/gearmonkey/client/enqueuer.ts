@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
 import type { Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
@@ -17,17 +16,18 @@ import { isOutage, retryWhileUnreachable } from '../../redis/retry.js';
 import { createJobs } from './create-jobs.js';
 import {
   addUnique,
-  callPlacementOf,
   closeInOrder,
   createdOf,
   isFull,
+  callKeyOf,
+  callPlacementOf,
   hasTags,
-  sizeOf,
   type Batch,
   type Call,
 } from './enqueue-call.js';
 import { inParts, MAX_BATCH } from './enqueue-parts.js';
 import type { EnqueuedKey, Placement } from './job-store.js';
+import { Senders, SENDERS, type Sender } from './senders.js';
 import { keysOf, newMark, type KeysOf } from '../wire/protocol.js';
 import { explainToClient } from '../wire/rights.js';
 
@@ -36,8 +36,6 @@ import { explainToClient } from '../wire/rights.js';
  * of another continue. A call that has to wait for others takes more, so that a burst is enqueued in time.
  */
 const MAX_JOINED = 50;
-/** Most calls of one function that are under way; further jobs go with the next call. */
-const SENDERS = 4;
 /** How long the server remembers a call after its timeout, so that it creates nothing if it is sent again. */
 const MEMORY_SECONDS = 60;
 /** The part of the timeout in which other jobs may join a waiting call, whose deadline is that of its first job. */
@@ -54,15 +52,8 @@ export interface EnqueuerOptions {
   readonly keysOf?: KeysOf;
   /** When jobs are created. @default the system's */
   readonly clock?: Pick<Clock, 'now'>;
-}
-
-/** Its calls are numbered and go one after the other, so that one that is sent again after a lost reply creates nothing twice. */
-interface Sender {
-  readonly key: string;
-  calls: number;
-  /** How many calls have not ended. */
-  open: number;
-  last: Promise<unknown>;
+  /** A function has new jobs. */
+  readonly onCreated?: (fn: string) => void;
 }
 
 /**
@@ -73,8 +64,7 @@ interface Sender {
  */
 export class Enqueuer {
   private batches = new Map<string, Batch>();
-  private readonly senders = new Map<string, Sender[]>();
-  private readonly name = randomUUID();
+  private readonly senders: Senders;
   private readonly keysOf: KeysOf;
 
   constructor(
@@ -82,6 +72,7 @@ export class Enqueuer {
     private readonly options: EnqueuerOptions,
   ) {
     this.keysOf = options.keysOf ?? keysOf;
+    this.senders = new Senders(this.keysOf);
   }
 
   /** @throws as JobStore.enqueue */
@@ -92,34 +83,35 @@ export class Enqueuer {
   }
 
   /** @param first the index of the part's first job */
-  private async addPart(
+  private addPart(
     fn: string,
     inputs: readonly Payload[],
     placed: Placement,
     first: number,
   ): Promise<EnqueuedKey[]> {
     const { options = '', unique, limit } = placed;
-    const placement = callPlacementOf(placed);
-    // Apart from jobs with tags, so that those alone are refused if the user has no right to tags.
-    const key = JSON.stringify([fn, placement, hasTags(options)]);
+    const key = callKeyOf(fn, placed);
     let batch = this.batches.get(key);
     if (!batch || isFull(batch, inputs) || this.isOld(batch)) {
-      batch = this.open(key, fn, placement);
+      batch = this.open(key, fn, callPlacementOf(placed));
       this.batches.set(key, batch);
     }
     const from = batch.inputs.length;
-    const mine = (keys: readonly EnqueuedKey[]) => keys.slice(from, from + inputs.length);
-    batch.inputs.push(...inputs);
-    for (let i = 0; i < inputs.length; i++) batch.options.push(options);
+    const to = from + inputs.length;
+    for (const input of inputs) {
+      batch.inputs.push(input);
+      batch.options.push(options);
+      batch.size += input.length + options.length;
+    }
     if (limit) batch.limitKeys.push(...limit.keys.slice(first, first + inputs.length));
     if (unique) addUnique(batch, from, unique, first, inputs.length);
-    batch.size += sizeOf(inputs) + options.length * inputs.length;
-    try {
-      return mine(await batch.keys);
-    } catch (error) {
-      if (!(error instanceof NotDurableError)) throw error;
-      throw new NotDurableError(fn, createdOf(mine(batch.acknowledged ?? [])), error.reason);
-    }
+    return batch.keys.then(
+      (keys) => keys.slice(from, to),
+      (error: unknown) => {
+        if (!(error instanceof NotDurableError)) throw error;
+        throw new NotDurableError(fn, createdOf((batch.acknowledged ?? []).slice(from, to)), error.reason);
+      },
+    );
   }
 
   private isOld({ until }: Batch): boolean {
@@ -128,7 +120,7 @@ export class Enqueuer {
 
   /** Collects until the tick is over and a sender is free. */
   private open(key: string, fn: string, placement: Call['placement']): Batch {
-    const sender = this.senderOf(fn, placement.inOrder);
+    const sender = this.senders.next(fn, placement.inOrder);
     const call: Call = {
       fn,
       placement,
@@ -143,12 +135,10 @@ export class Enqueuer {
     // Redis answers calls together that it reads together: client and server would then wait for each other in turn.
     const later = this.batches.has(key) ? setImmediate : process.nextTick;
     if (placement.inOrder) closeInOrder(this.batches, fn);
-    const sent = Promise.all([sender.last, new Promise<void>((resolve) => later(resolve))]).then(() => {
-      if (this.batches.get(key)?.inputs === call.inputs) this.batches.delete(key);
-      return this.send(sender, call);
-    });
+    const sent = this.sendInTurn(sender, call, key, later);
     sender.open += 1;
-    sender.last = sent.catch(() => undefined).then(() => (sender.open -= 1));
+    const ended = () => void (sender.open -= 1);
+    sender.last = sent.then(ended, ended);
     const late = () =>
       call.acknowledged
         ? new NotDurableError(fn, createdOf(call.acknowledged), 'no replica confirmed them in time')
@@ -156,23 +146,20 @@ export class Enqueuer {
     return Object.assign(call, { keys: withDeadline(sent, this.options.timeout, late) });
   }
 
-  /** They are used one after the other. Calls that are sent in order have one, which sends each until it is answered. */
-  private senderOf(fn: string, inOrder = false): Sender {
-    const [group, count] = inOrder ? [`${fn} in order`, 1] : [fn, SENDERS];
-    let senders = this.senders.get(group);
-    if (!senders) {
-      const key = `${this.keysOf(fn).senders}${this.name}:${inOrder ? 'o' : ''}`;
-      senders = Array.from({ length: count }, (_, index) => ({
-        key: `${key}${index}`,
-        calls: 0,
-        open: 0,
-        last: Promise.resolve(),
-      }));
-      this.senders.set(group, senders);
-    }
-    const sender = senders.shift() as Sender;
-    senders.push(sender);
-    return sender;
+  /** Jobs may join the call until it is sent. */
+  private async sendInTurn(
+    sender: Sender,
+    call: Call,
+    key: string,
+    later: (callback: () => void) => unknown,
+  ): Promise<readonly EnqueuedKey[]> {
+    const { last } = sender;
+    await new Promise<void>((resolve) => later(resolve));
+    await last;
+    if (this.batches.get(key)?.inputs === call.inputs) this.batches.delete(key);
+    const keys = await this.send(sender, call);
+    this.options.onCreated?.(call.fn);
+    return keys;
   }
 
   /** Sends until the server has answered or the time is up, through broken connections and replies that mean "not now". */
@@ -183,7 +170,9 @@ export class Enqueuer {
     const attempt = async (left: number) => {
       const redis = await this.clientFor(sender, left);
       call.acknowledged = await this.create(redis, sender, call);
-      return this.durable(redis, call, call.acknowledged);
+      return this.options.replicas === undefined
+        ? call.acknowledged
+        : this.durable(redis, call, call.acknowledged, this.options.replicas);
     };
     try {
       return await retryWhileUnreachable(attempt, {
@@ -223,7 +212,7 @@ export class Enqueuer {
     const { replicas, timeout } = this.options;
     if (replicas === undefined) return;
     const until = performance.now() + timeout;
-    await this.durable(await this.connection.holder(key, timeout), { fn, until }, keys);
+    await this.durable(await this.connection.holder(key, timeout), { fn, until }, keys, replicas);
   }
 
   /** Waits in short calls, because others share the connection. @throws NotDurableError */
@@ -231,9 +220,8 @@ export class Enqueuer {
     redis: Redis | Cluster,
     { fn, until }: Pick<Call, 'fn' | 'until'>,
     keys: K,
+    replicas: number,
   ): Promise<K> {
-    const { replicas } = this.options;
-    if (replicas === undefined) return keys;
     try {
       for (;;) {
         const left = Math.floor(until - performance.now());

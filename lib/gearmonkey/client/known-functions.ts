@@ -106,6 +106,13 @@ export class KnownFunctions {
     return this.handlerLimits.get(this.nameOf(ref)) ?? this.definitionOf(ref)?.limit;
   }
 
+  /** Whether its jobs need nothing but their input, which is encoded at once. @throws as `nameOf` */
+  isPlain(ref: FunctionRef): boolean {
+    if (this.limitOf(ref)) return false;
+    const definition = this.definitionOf(ref);
+    return !definition?.input && !definition?.unique && definition?.expires === undefined;
+  }
+
   /** The functions of this process: those with definitions, and those with handlers. */
   own(): string[] {
     return [...new Set([...this.definitions.keys(), ...this.handlerLimits.keys()])];

@@ -26,6 +26,9 @@ function spanUntilExpiry({ score, delay = 0, expires, expiresIn }: Placement): n
   return score === undefined ? delay + expiresIn : 0;
 }
 
+/** Where a job goes that has nothing to say about it. */
+const PLAIN: Placement = Object.freeze({ queue: 'normal' });
+
 /** Checks, encodes and enqueues jobs. */
 export class NewJobs {
   private readonly flows: NewFlows;
@@ -36,6 +39,24 @@ export class NewJobs {
     private readonly headers: (() => GivenHeaders | undefined) | undefined,
   ) {
     this.flows = new NewFlows(store, functions, (ref, fresh) => ({ ...this.added(ref), ...fresh }));
+  }
+
+  /**
+   * The short way of most jobs: without options, and of a function that has no schema and adds nothing. Undefined for
+   * others.
+   *
+   * @param reply as of `one`
+   */
+  plain(ref: FunctionRef, input: unknown, reply?: string): Promise<[EnqueuedKey]> | undefined {
+    if (this.headers || instrumentation.enqueue.hasSubscribers) return undefined;
+    try {
+      if (!this.functions.isPlain(ref)) return undefined;
+      const payload = this.functions.encode(ref, input) as Payload;
+      const placement = reply === undefined ? PLAIN : { ...PLAIN, options: JSON.stringify({ reply }) };
+      return this.store.enqueue(this.functions.nameOf(ref), [payload], placement) as Promise<[EnqueuedKey]>;
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
   }
 
   /** @param reply the client that the output is sent to */

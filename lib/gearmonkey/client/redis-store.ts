@@ -81,7 +81,8 @@ export class RedisStore implements JobStore {
       ...{ keysOf: this.keysOf, now: this.now, commands },
       ask: (...question) => this.questions.ask(...question),
     });
-    this.enqueuer = new Enqueuer(commands, options);
+    const onCreated = (fn: string) => this.views.note([fn]);
+    this.enqueuer = new Enqueuer(commands, { ...options, onCreated });
     this.flows = new RedisFlows({
       questions: this.questions,
       keysOf: this.keysOf,
@@ -106,10 +107,8 @@ export class RedisStore implements JobStore {
     return this.commands.address;
   }
 
-  async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
-    const keys = await this.enqueuer.add(fn, inputs, placement);
-    this.views.note([fn]);
-    return keys;
+  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
+    return this.enqueuer.add(fn, inputs, placement);
   }
 
   read(fn: string, ids: readonly string[], wanted?: () => boolean): Promise<(StoredJob | undefined)[]> {

@@ -235,8 +235,8 @@ function secondsOf(scheduled: Date): number {
 }
 
 /** Returns a copy of the options, and how long to wait in milliseconds. @throws ConfigurationError, InvalidOptionError */
-export function checkRun(options: AnyRunOptions): [AnyRunOptions, number] {
-  const checked = checkOptions('run', options, RUN);
+export function checkRun(options: AnyRunOptions | undefined): [AnyRunOptions, number] {
+  const checked: AnyRunOptions = options === undefined ? {} : checkOptions('run', options, RUN);
   return [checked, limitOf(checked.timeout)];
 }
 

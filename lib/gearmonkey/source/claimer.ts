@@ -74,6 +74,9 @@ export class Claimer implements NotifierListener {
 
   /** Writes outcomes; returns the claims that were no longer held. */
   async settle(outcomes: readonly SourceOutcome[]): Promise<readonly Claim[]> {
+    const fn = outcomes[0]?.claim.fn;
+    if (fn !== undefined && outcomes.every(({ claim }) => claim.fn === fn))
+      return this.settleOf(fn, outcomes);
     const groups = [...byFunction(outcomes, ({ claim }) => claim.fn)];
     return (await Promise.all(groups.map(([fn, those]) => this.settleOf(fn, those)))).flat();
   }

@@ -3,9 +3,11 @@ import { readJobOptions } from '../wire/job-options.js';
 import type { TakenJob } from '../wire/scripts.js';
 
 /** Converts a script's claim to the worker's. @param maxStalls how often a job may lose its worker */
-export function toClaim(fn: string, { options, ...job }: TakenJob, maxStalls = Infinity): Claim {
-  const claim = { fn, ...job, options: readJobOptions(options) };
-  return job.stalls > 0 && job.stalls >= maxStalls ? { ...claim, suspect: true } : claim;
+export function toClaim(fn: string, job: TakenJob, maxStalls = Infinity): Claim {
+  const { id, token, input, attempts, stalls, snoozes, waited } = job;
+  const options = readJobOptions(job.options);
+  const claim = { fn, id, token, input, attempts, stalls, snoozes, waited, options };
+  return stalls > 0 && stalls >= maxStalls ? { ...claim, suspect: true } : claim;
 }
 
 /** Makes the parts of the claim "id:token" that are needed to release it. */

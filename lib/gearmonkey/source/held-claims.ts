@@ -31,8 +31,8 @@ export interface HeldClaimsOptions extends PresenceOptions {
 
 /** A worker's presence and claims on a server. It also notices when a claim is lost or cancelled. */
 export class HeldClaims {
-  /** Claims that are not settled, by function and member. */
-  private readonly claims = new Map<string, Claim>();
+  /** Claims that are not settled. */
+  private readonly claims = new Set<Claim>();
   /** Claims with an announced cancellation, while their leases are checked. */
   private readonly asked = new Set<Claim>();
   private readonly functions = new Set<string>();
@@ -84,19 +84,18 @@ export class HeldClaims {
 
   add(claims: readonly Claim[]): void {
     for (const claim of claims) {
-      this.claims.set(keyOf(claim.fn, memberOf(claim)), claim);
+      this.claims.add(claim);
       this.keeper?.hold(claim, claim.fn);
     }
   }
 
   /** Whether this claim is held and not settled; it may be another object. */
   holds({ fn, id, token }: Pick<Claim, 'fn' | 'id' | 'token'>): boolean {
-    return this.claims.has(keyOf(fn, memberOf({ id, token })));
+    return this.find(fn, memberOf({ id, token })) !== undefined;
   }
 
   drop(claim: Claim): void {
-    const key = keyOf(claim.fn, memberOf(claim));
-    if (this.claims.get(key) === claim) this.claims.delete(key);
+    this.claims.delete(claim);
     this.keeper?.drop(claim);
   }
 
@@ -198,8 +197,7 @@ export class HeldClaims {
   }
 
   private async keepClaims(): Promise<void> {
-    for (const claim of await this.renew([...this.claims.values()]))
-      this.revoke(claim.fn, [memberOf(claim)], 'lost');
+    for (const claim of await this.renew([...this.claims])) this.revoke(claim.fn, [memberOf(claim)], 'lost');
   }
 
   private async hearCancellations(fn: string): Promise<void> {
@@ -215,7 +213,7 @@ export class HeldClaims {
    * another database. If the check fails, the next renewal finds out.
    */
   private async cancelled(fn: string, member: string): Promise<void> {
-    const claim = this.claims.get(keyOf(fn, member));
+    const claim = this.find(fn, member);
     if (!claim || this.asked.has(claim)) return;
     this.asked.add(claim);
     if ((await this.renew([claim]).catch(() => [])).length > 0) this.revoke(fn, [member], 'cancelled');
@@ -223,15 +221,16 @@ export class HeldClaims {
   }
 
   private revoke(fn: string, members: readonly string[], why: 'lost' | 'cancelled'): void {
-    for (const claim of members.map((member) => this.claims.get(keyOf(fn, member)))) {
+    for (const claim of members.map((member) => this.find(fn, member))) {
       if (!claim) continue;
       this.drop(claim);
       this.options.onRevoked(claim, this.asked.has(claim) ? 'cancelled' : why);
     }
   }
-}
 
-/** Unique, because names of functions have no white space. */
-function keyOf(fn: string, member: string): string {
-  return `${fn} ${member}`;
+  /** By its member, as few do that look for one: a claim costs no text. */
+  private find(fn: string, member: string): Claim | undefined {
+    for (const claim of this.claims) if (claim.fn === fn && memberOf(claim) === member) return claim;
+    return undefined;
+  }
 }

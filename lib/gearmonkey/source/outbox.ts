@@ -71,9 +71,9 @@ export class Outbox {
   /** Records the server's answer. @param refused "id:token" of each refused outcome */
   answered(batch: readonly Pending[], refused: readonly string[]): void {
     if (batch.length > 0) this.most = Math.min(MAX_OUTCOMES, 2 * this.most);
-    const gone = new Set(refused);
+    const gone = refused.length > 0 ? new Set(refused) : undefined;
     for (const { claim, settlement } of batch) {
-      if (gone.size > 0 && gone.has(memberOf(claim))) settlement.refused.push(claim);
+      if (gone?.has(memberOf(claim))) settlement.refused.push(claim);
       settlement.left -= 1;
       if (settlement.left === 0) settlement.resolve(settlement.refused);
     }
@@ -85,7 +85,9 @@ export class Outbox {
 }
 
 function sizeOf({ encoded }: Pending): number {
-  return encoded.reduce((size, { length }) => size + length, 0);
+  let size = 0;
+  for (const { length } of encoded) size += length;
+  return size;
 }
 
 /** Whether an error is due to these outcomes alone: no outage, and no refusal that affects all calls. */

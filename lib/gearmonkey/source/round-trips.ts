@@ -138,7 +138,8 @@ export class RoundTrips {
 
   private async send({ redis, keys, batch, slots, blocked, mayRecover }: Request): Promise<Reply> {
     const { lease, maxStalls, maxPayloadBytes } = this.options;
-    const outcomes = batch.flatMap(({ encoded }) => encoded);
+    const outcomes: scripts.OutcomeArguments = [];
+    for (const { encoded } of batch) outcomes.push(...encoded);
     const sent = performance.now();
     const recover = mayRecover && this.recovery.isDue(sent) ? 1 : 0;
     const files = this.options.isLimited() ? 1 : this.sawLimit ? 0 : '';

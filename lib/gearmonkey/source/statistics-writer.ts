@@ -34,8 +34,8 @@ export class StatisticsWriter {
 
   /** @param refused claims whose outcomes were not accepted */
   settled(outcomes: readonly Outcome[], refused: readonly Claim[]): void {
-    const gone = new Set(refused);
-    for (const outcome of outcomes) if (!gone.has(outcome.claim)) this.of(outcome.claim.fn).ended(outcome);
+    const gone = refused.length > 0 ? new Set(refused) : undefined;
+    for (const outcome of outcomes) if (!gone?.has(outcome.claim)) this.of(outcome.claim.fn).ended(outcome);
   }
 
   /** Writes what was counted, unless the server can't be reached. */

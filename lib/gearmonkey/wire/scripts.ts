@@ -210,22 +210,27 @@ const VALUES_A_CLAIM = 4;
 function readClaims(flat: readonly (Buffer | number)[]): TakenJob[] {
   const claims = [];
   for (let i = 0; i + VALUES_A_CLAIM <= flat.length; i += VALUES_A_CLAIM) {
-    const [id, claim, input] = [flat[i], flat[i + 1], flat[i + 2]] as [Buffer, Buffer, Buffer];
     const waited = Number(flat[i + 3]);
-    const job = { id: id.toString(), input, ...readClaim(claim.toString()) };
-    claims.push(waited < 0 ? job : { ...job, waited });
+    claims.push(
+      takenJob(String(flat[i]), String(flat[i + 1]), flat[i + 2] as Buffer, waited < 0 ? undefined : waited),
+    );
   }
   return claims;
 }
 
-/** Parses "token:attempts:stalls:snoozes:options". The first claim of a job without options has only the token. */
-function readClaim(text: string): Omit<TakenJob, 'id' | 'input' | 'waited'> {
-  const [token, attempts = 1, stalls = 0, snoozes = 0, ...options] = text.split(':');
+/** @param claim "token:attempts:stalls:snoozes:options". The first claim of a job without options has only the token. */
+function takenJob(id: string, claim: string, input: Buffer, waited: number | undefined): TakenJob {
+  if (!claim.includes(':'))
+    return { id, token: Number(claim), attempts: 1, stalls: 0, snoozes: 0, options: '', input, waited };
+  const [token, attempts, stalls, snoozes, ...options] = claim.split(':');
   return {
+    id,
     token: Number(token),
     attempts: Number(attempts),
     stalls: Number(stalls),
     snoozes: Number(snoozes),
     options: options.join(':'),
+    input,
+    waited,
   };
 }
