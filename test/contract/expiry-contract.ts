@@ -4,7 +4,7 @@ import type { FlowNode } from '../../lib/gearmonkey/client/flow-node.js';
 import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { runWorker } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { claimOne, claimUpTo, inputOf, released, retry, snoozed, success } from './claiming.js';
 import { pass, spanOf, subscribed, workersLook, type ClientRig } from './rig.js';
 
@@ -136,7 +136,11 @@ export function expiryContract(rigOf: () => ClientRig): void {
               options: { expires: spanOf(rig) },
               children: [last],
             };
-            await rig.client().flow({ job: behind, input: 'first', children: [late] });
+            const flow = await rig.client().flow({ job: behind, input: 'first', children: [late] });
+            // Its time begins when the first has ended.
+            await eventually(async () =>
+              expect((await flow.jobOf(late)?.get())?.waitsForJobs).toBe(undefined),
+            );
           },
         ],
         [

@@ -19,6 +19,8 @@ export interface RedisServerOptions {
   readonly sentinel?: boolean;
   /** Opens a second port, for TLS alone. */
   readonly tls?: RedisServerTls;
+  /** The program that runs it, with its arguments, such as `valgrind`. */
+  readonly under?: readonly string[];
 }
 
 export interface RedisServerTls extends Pick<Identity, 'files'> {
@@ -38,6 +40,7 @@ export class RedisServer {
     private readonly args: readonly string[],
     private readonly sentinel: boolean,
     private readonly securePort?: number,
+    private readonly under: readonly string[] = [],
   ) {}
 
   /**
@@ -45,13 +48,13 @@ export class RedisServer {
    * @param args as on redis-server's command line, such as `['--appendonly', 'yes']`
    */
   static async start(args: readonly string[] = [], options: RedisServerOptions = {}): Promise<RedisServer> {
-    const { sentinel = false, tls } = options;
+    const { sentinel = false, tls, under } = options;
     for (let attempt = 1; ; attempt++) {
       const directory = await mkdtemp(join(tmpdir(), 'gearmonkey-redis-'));
       const port = await freePort();
       const securePort = tls && (await freePort());
       const all = tls ? [...args, '--tls-port', `${securePort}`, ...certificatesOf(tls)] : args;
-      const server = new RedisServer(port, directory, all, sentinel, securePort);
+      const server = new RedisServer(port, directory, all, sentinel, securePort, under);
       try {
         await server.launch();
         return server;
@@ -124,7 +127,8 @@ export class RedisServer {
   private async launch(): Promise<void> {
     const own = ['--bind', '127.0.0.1', '--port', `${this.port}`, '--dir', this.directory];
     const role = this.sentinel ? [await this.emptyFile(), '--sentinel', ...own] : [...own, '--save', ''];
-    const child = spawn(PROGRAM, [...role, ...this.args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const [program = PROGRAM, ...before] = [...this.under, PROGRAM];
+    const child = spawn(program, [...before, ...role, ...this.args], { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#log = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {

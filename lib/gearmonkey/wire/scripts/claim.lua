@@ -65,18 +65,22 @@ local MAX_BYTES = 1048576
 --- How many jobs that can't be run one call ends or drops: more would block the server.
 local MAX_USELESS = 1000
 local stamp, expiry = string.format('%.0f', now), string.format('%.0f', now + lease)
+local success_list = 'ended:' .. string.sub(KEYS[1], 5) .. 'success'
 local refused, claims, dropped, unfiled, leases = {}, {}, {}, {}, {}
 local taken, plain, bytes, useless = 0, 0, 0, 0
 --- Members that this call took, and whether the key of leases is known to be a sorted set.
 local mine, has_leases = {}, false
 
--- include limits
--- include limit-turns
-
 local knows_limit = ARGV[7] ~= '' or ARGV[5] == '1'
 local control = (slots > 0 or knows_limit) and pcall('HMGET', keys.control, 'paused', 'limit', 'override') or {}
-local limits = control[2] and open_limits(control[2], control[3])
-if limits then add_turns(limits) end
+local limits
+-- What a function without a limit never calls is not made.
+if control[2] then
+-- include limits
+-- include limit-turns
+  limits = open_limits(control[2], control[3])
+  if limits then add_turns(limits) end
+end
 
 --- Fields of a job; empty if its key is no hash.
 local function fields(id, ...)
@@ -104,6 +108,7 @@ local function settle()
   has_leases = type(removed) == 'number'
   local all_held = removed == #members
   local places = limits and pcall('HMGET', keys.limits .. 'places', unpack(members)) or {}
+  keys.successes = {}
   for i = outcomes_from, #ARGV, 4 do
     local place = places[(i - outcomes_from) / 4 + 1] or nil
     local id, token = string.match(ARGV[i], '^(.*):(%d+)$')
@@ -116,6 +121,7 @@ local function settle()
     if place then guarded(limits.vacate, place, ARGV[i]) end
     if not accepted then refused[#refused + 1] = ARGV[i] end
   end
+  if #keys.successes > 0 then pcall('ZADD', success_list, unpack(keys.successes)) end
 end
 
 -- include take
@@ -194,7 +200,7 @@ local refusal = missing_right('HMGET', job, 'x') or missing_right('HSET', job, '
   or (limits and limits.shared and missing_right('ZADD', limits.space .. 'x', '1', 'x'))
 if refusal then return refusal end
 settle()
-if keys.lists == '1' then pcall('EXPIRE', 'ended:' .. string.sub(KEYS[1], 5) .. 'success', keys.list_seconds) end
+if keys.lists == '1' then pcall('EXPIRE', success_list, keys.list_seconds) end
 if ARGV[5] == '1' and may_recover(string.sub(keys.leases, #'lease:' + 1), now, lease) then
   unusual = unusual or open_outcomes()
   unusual.recover_expired()

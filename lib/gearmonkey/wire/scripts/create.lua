@@ -4,7 +4,7 @@
 
 --- The ids of these jobs as text, which takes Redis long to make.
 local names = {}
-for i = 1, count do names[i] = string.format('%.0f', last - count + i) end
+for i = 1, count do names[i] = string.format(WHOLE, last - count + i) end
 
 local function failed(reply)
   return type(reply) == 'table' and reply.err

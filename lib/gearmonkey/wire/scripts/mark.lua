@@ -1,6 +1,8 @@
+-- include whole
+
 --- The mark of a call's job, by its place among the new ones, counted from 1. Jobs of one call have different marks: after a
 --- failover the call may be sent again, and one may get the id that another had. With 0 they have none. Uses
 --- `mark` of the script.
 local function mark_of(place)
-  return (place == 1 or mark == '0') and mark or string.format('%.0f', mark + (place - 1) * 1000000)
+  return (place == 1 or mark == '0') and mark or string.format(WHOLE, mark + (place - 1) * 1000000)
 end

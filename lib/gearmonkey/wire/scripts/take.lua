@@ -1,16 +1,17 @@
 --- Functions that claim jobs. They use the tables and counts of the script.
+-- include whole
 
 --- A repeated claim of a job. Returns its token and the claim in the form of the reply.
 local function claim_again(id, key, last_token, from, options)
   local job = fields(id, 'attempts', 'stalls', 'snoozes')
-  local token, attempts = string.format('%.0f', count(last_token) + 1), string.format('%.0f', count(job[1]) + 1)
+  local token, attempts = string.format(WHOLE, count(last_token) + 1), string.format(WHOLE, count(job[1]) + 1)
   call('HSET', key, 'status', 'busy', 'token', token, 'attempts', attempts, 'queue', from, 'started', stamp)
-  return token, table.concat({ token, attempts, string.format('%.0f', count(job[2])), string.format('%.0f', count(job[3])), options }, ':')
+  return token, table.concat({ token, attempts, string.format(WHOLE, count(job[2])), string.format(WHOLE, count(job[3])), options }, ':')
 end
 
 --- The first claim of a job. The field `queue` is only written for other queues than the normal one.
 local function claim_first(key, mark, from, options)
-  local token = string.format('%.0f', count(mark) + 1)
+  local token = string.format(WHOLE, count(mark) + 1)
   call('HSET', key, 'status', 'busy', 'token', token, 'attempts', '1', 'started', stamp)
   if from ~= 'normal' then call('HSET', key, 'queue', from) end
   return token, options == '' and token or token .. ':1:0:0:' .. options
