@@ -9,6 +9,7 @@
  *   npm run bench -- --rounds 5         medians of this many rounds
  *   npm run bench -- --scale 0.5        this part of the jobs
  *   npm run bench -- NAME …             the suite in bench/suites/NAME
+ *   npm run bench -- before COMMIT      CPU of a job in this tree and in that commit; fails if one takes 1.15 times as much
  *
  * The report goes to stdout, progress to stderr.
  */
@@ -39,24 +40,31 @@ async function main() {
   const measurements = select(suite, options);
   const host = describeHost();
   const started = performance.now();
-  const stage = await suite.start();
+  const stage = await suite.start(options);
   stopOnSignals(stage);
   try {
     const results = await runRounds({ ...options, suite, measurements, addresses: stage.addresses, note });
     note(`took ${Math.round((performance.now() - started) / 1000)} s`);
     /** @type {[label: string, text: string][]} */
-    const facts = [...stage.facts, ['method', methodOf(options)]];
+    const facts = [...stage.facts, ['method', methodOf(options, suite)]];
     const report = summarize({ suite, measurements, results, host, facts, options });
     console.log(options.json ? JSON.stringify(report, null, 2) : `\n${toText(report)}`);
+    // Few jobs say nothing.
+    const isWhole = options.commit !== undefined && options.scale >= 1;
+    if (isWhole && report.targets.met < report.targets.of) process.exitCode = 1;
     if (options.svg) writeFileSync(options.svg, await drawChart(report, suite.panels));
   } finally {
     await stage.stop();
   }
 }
 
-function methodOf({ rounds, scale }) {
+/**
+ * @param {import('./harness/options.mjs').Options} options
+ * @param {{ compared?: 'median' | 'min' }} suite
+ */
+function methodOf({ rounds, scale }, { compared }) {
   const sizes = scale === 1 ? '' : `, ${scale} of the jobs`;
-  return `medians of ${rounds} alternating round(s), each in a process of its own${sizes}; ±: half the spread`;
+  return `${compared === 'min' ? 'the smallest' : 'medians'} of ${rounds} alternating round(s), each in a process of its own${sizes}; ±: half the spread`;
 }
 
 /** Stops the servers on a signal. The processes of a round end with this one by themselves. */

@@ -1,5 +1,7 @@
 export interface Options {
   readonly suite: string;
+  /** What the suite `before` compares with. */
+  readonly commit: string | undefined;
   readonly only: readonly string[] | undefined;
   readonly quick: boolean;
   readonly json: boolean;

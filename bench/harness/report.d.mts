@@ -1,3 +1,6 @@
+/** Which figure of several rounds stands for all. */
+export type Compared = 'median' | 'min';
+
 export interface Row {
   readonly key: string;
   readonly title: string;
@@ -43,6 +46,7 @@ export interface Report {
   readonly rounds: number;
   readonly scale: number;
   readonly contenders: readonly Contender[];
+  readonly compared: Compared;
   readonly sections: readonly {
     readonly name: string;
     readonly title: string;
@@ -56,6 +60,8 @@ export declare function summarize(input: {
     readonly name: string;
     readonly title: string;
     readonly contenders: readonly Contender[];
+    /** @default 'median' */
+    readonly compared?: Compared;
   };
   readonly measurements: readonly {
     readonly name: string;

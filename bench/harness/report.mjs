@@ -5,7 +5,7 @@ export function summarize({ suite, measurements, results, host, facts, options }
   const sections = measurements.map((measurement) => ({
     name: measurement.name,
     title: measurement.title,
-    rows: measurement.rows.map((row) => summarizeRow(row, suite.contenders, results.get(measurement.name))),
+    rows: measurement.rows.map((row) => summarizeRow(row, suite, results.get(measurement.name))),
   }));
   const verdicts = sections.flatMap(({ rows }) => rows.flatMap(verdictsOf));
   return {
@@ -16,12 +16,14 @@ export function summarize({ suite, measurements, results, host, facts, options }
     rounds: options.rounds,
     scale: options.scale,
     contenders: suite.contenders,
+    compared: suite.compared ?? 'median',
     sections,
     targets: { met: verdicts.filter(({ met }) => met).length, of: verdicts.length },
   };
 }
 
-function summarizeRow({ key, title, unit, better, targets = {}, target }, contenders, figures) {
+function summarizeRow(row, { contenders, compared = 'median' }, figures) {
+  const { key, title, unit, better, targets = {}, target } = row;
   const values = {};
   for (const [contender, rounds] of figures) {
     values[contender] = spreadOf(rounds.map((round) => round[key]).filter((figure) => figure !== null));
@@ -30,9 +32,10 @@ function summarizeRow({ key, title, unit, better, targets = {}, target }, conten
   const ratios = {};
   for (const other of others) {
     if (!values[ours] || !values[other]) continue;
-    ratios[other] = judge(values[ours].median / values[other].median, better, targets[other]);
+    ratios[other] = judge(values[ours][compared] / values[other][compared], better, targets[other]);
   }
-  const own = values[ours] && target !== undefined ? judge(values[ours].median, better, target) : undefined;
+  const own =
+    values[ours] && target !== undefined ? judge(values[ours][compared], better, target) : undefined;
   return { key, title, unit, better, values, ratios, ...(own && { own }) };
 }
 

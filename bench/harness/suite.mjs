@@ -8,7 +8,8 @@
  * @typedef {object} Suite
  * @property {string} title
  * @property {Contender[]} contenders ours first: ratios are ours divided by the other's
- * @property {() => Promise<Stage>} start starts what all rounds share, such as servers; see `startRedis` in redis-stage.mjs
+ * @property {'median' | 'min'} [compared] which figure of several rounds stands for all
+ * @property {(options: { commit?: string }) => Promise<Stage>} start starts what all rounds share, such as servers; see `startRedis` in redis-stage.mjs
  * @property {Measurement[]} measurements in the order they are run and printed
  * @property {Panel[]} panels of the chart
  *

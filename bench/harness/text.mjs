@@ -26,7 +26,7 @@ function headOf({ host, facts }) {
   ];
 }
 
-function table({ contenders, sections }) {
+function table({ contenders, compared, sections }) {
   const [ours, ...others] = contenders;
   const header = ['', ours.title, 'target', ...others.flatMap(({ title }) => [title, 'ratio', 'target'])];
   const lines = sections.flatMap(({ title, rows }) => [
@@ -34,24 +34,24 @@ function table({ contenders, sections }) {
     [title],
     ...rows.map((row) => [
       `  ${row.title}, ${row.unit} (${row.better === 'more' ? '+' : '-'})`,
-      figure(row.values[ours.key]),
+      figure(row.values[ours.key], compared),
       verdict(row.own, row.better),
-      ...others.flatMap(({ key }) => comparison(row, key)),
+      ...others.flatMap(({ key }) => comparison(row, key, compared)),
     ]),
   ]);
   return align([header, ...lines]);
 }
 
-function comparison({ values, ratios, better }, key) {
+function comparison({ values, ratios, better }, key, compared) {
   const ratio = ratios[key];
-  return [figure(values[key]), ratio ? `${number(ratio.value)}x` : '', verdict(ratio, better)];
+  return [figure(values[key], compared), ratio ? `${number(ratio.value)}x` : '', verdict(ratio, better)];
 }
 
-function figure(spread) {
+function figure(spread, compared) {
   if (!spread) return '';
   const { median, min, max } = spread;
   const half = median === 0 ? 0 : Math.round((50 * (max - min)) / median);
-  return `${number(median)} ±${half}%`;
+  return `${number(spread[compared])} ±${half}%`;
 }
 
 function verdict(judged, better) {

@@ -20,6 +20,18 @@ describe('the benchmark of options, with a few jobs', () => {
   );
 
   it(
+    'of an earlier commit, which it builds, yields a number for every row',
+    async () => {
+      const report = await benchReport(0.005, 'before', 'HEAD');
+      const rows = report.sections.flatMap((section) => section.rows);
+      expect(rows).toHaveLength(8);
+      for (const { values } of rows)
+        for (const key of ['now', 'before']) expect(values[key]?.median).toBeGreaterThan(0);
+    },
+    BENCH_TIMEOUT_MS,
+  );
+
+  it(
     'of tags yields a number for every row and number of tags',
     async () => {
       const report = await benchReport(0.005, 'tags');

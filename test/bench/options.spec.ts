@@ -5,6 +5,8 @@ describe('the options of the benchmark', () => {
   it.each([
     ['an option there is not', ['--quik'], /--quik/],
     ['two suites', ['peers', 'other'], /one suite, got peers, other/],
+    ['a comparison with no commit', ['before'], /commit to compare with/],
+    ['two commits', ['before', 'one', 'other'], /one suite, got before, one, other/],
     ['no rounds', ['--rounds', '0'], /--rounds to be a number above 0, got 0/],
     ['half a round', ['--rounds', '1.5'], /--rounds to be a number above 0, got 1.5/],
     ['a size that is no number', ['--scale', 'big'], /--scale to be a number above 0, got big/],
@@ -25,6 +27,15 @@ describe('the options of the benchmark', () => {
       scale: 1,
     });
     expect(svg).toMatch(/docs.figures.bench\.svg$/);
+  });
+
+  it('compare with a commit in five rounds, without a chart', () => {
+    expect(readOptions(['before', 'HEAD~10'])).toMatchObject({
+      suite: 'before',
+      commit: 'HEAD~10',
+      rounds: 5,
+      svg: undefined,
+    });
   });
 
   it('give another suite its own chart', () => {

@@ -15,13 +15,18 @@ const host = {
 const contender = (key: string) => ({ key, title: key.toUpperCase(), version: '1.0.0', options: 'its own' });
 
 /** The report of one row, from each contender's figure of each round. */
-function reportOf(row: Partial<Row>, figures: Figures) {
+function reportOf(row: Partial<Row>, figures: Figures, compared?: 'min') {
   const rows: Row[] = [{ key: 'rate', title: 'rate', unit: 'jobs/s', better: 'more', ...row }];
   const rounds = Object.entries(figures).map(
     ([key, values]) => [key, values.map((value) => ({ rate: value }))] as const,
   );
   const report = summarize({
-    suite: { name: 'some', title: 'Some suite', contenders: ['ours', 'one', 'other'].map(contender) },
+    suite: {
+      name: 'some',
+      title: 'Some suite',
+      contenders: ['ours', 'one', 'other'].map(contender),
+      ...(compared && { compared }),
+    },
     measurements: [{ name: 'speed', title: 'speed of all', rows }],
     results: new Map([['speed', new Map(rounds)]]),
     host,
@@ -38,6 +43,17 @@ describe('the report', () => {
       ours: { median: 20, min: 10, max: 30, rounds: [30, 10, 20] },
       one: { median: 2.5, min: 1, max: 4, rounds: [4, 1] },
     });
+  });
+
+  it('compares the smallest figures of a suite that says so', () => {
+    const targets = { one: 2 };
+    const { row, report } = reportOf(
+      { targets, better: 'less' },
+      { ours: [50, 30, 80], one: [15, 90] },
+      'min',
+    );
+    expect(row?.ratios.one).toEqual({ value: 2, target: 2, met: true });
+    expect(toText(report)).toMatch(/rate, jobs\/s \(-\) +30 ±\d+% +15 ±\d+% +2x +<= 2 met/);
   });
 
   it('divides the figure of this package by the others', () => {
