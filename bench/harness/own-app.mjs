@@ -8,8 +8,6 @@ const HERE = new URL('../../dist/index.js', import.meta.url).href;
 /**
  * This package as an app uses it, as a queue of one definition.
  *
- * @param {string} url
- * @param {any} definition or the name of a function
  * @param {any} [options] of `forRoot`, beside the connection; `from`: another build
  */
 export async function openOwnApp(url, definition, { from = HERE, ...options } = {}) {
