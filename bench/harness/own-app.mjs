@@ -8,6 +8,8 @@ const HERE = new URL('../../dist/index.js', import.meta.url).href;
 /**
  * This package as an app uses it, as a queue of one definition.
  *
+ * @param {any} url
+ * @param {any} definition
  * @param {any} [options] of `forRoot`, beside the connection; `from`: another build
  */
 export async function openOwnApp(url, definition, { from = HERE, ...options } = {}) {
