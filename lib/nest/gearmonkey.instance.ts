@@ -124,11 +124,14 @@ function memoryBackend(options: MemoryModuleOptions): Backend {
   return { client, source, close: () => undefined };
 }
 
+const POLL_BOUNDS = { least: 100, most: 60_000 };
+
 function redisBackend(options: RedisModuleOptions, log: WorkerLog): Backend {
   const {
     connection,
     hashTag,
     lease,
+    pollInterval,
     maxStalls,
     maxPayloadBytes,
     durability,
@@ -143,6 +146,8 @@ function redisBackend(options: RedisModuleOptions, log: WorkerLog): Backend {
     connections,
     defined({
       lease: lease === undefined ? undefined : toMilliseconds('lease', lease),
+      pollInterval:
+        pollInterval === undefined ? undefined : toMilliseconds('pollInterval', pollInterval, POLL_BOUNDS),
       maxStalls,
       maxPayloadBytes,
       statistics,

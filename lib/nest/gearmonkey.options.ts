@@ -80,8 +80,17 @@ export interface RedisOnlyOptions {
   /** How many replicas `durability: 'wait'` needs. @default 1 */
   waitReplicas?: number;
 
-  /** How long a lease lasts without renewal; then another worker gets the job. Renewed four times as often. @default '8s' */
+  /**
+   * How long a lease lasts without renewal; then another worker gets the job. Renewed four times as often.
+   * @default '8s', and at least four times `pollInterval`
+   */
   lease?: Duration;
+
+  /**
+   * Asks for jobs each so often, from '100ms' to '1m', for servers that are paid by the command: then no call blocks, and an
+   * idle app sends few commands. A job of an idle function waits for the next time. @default calls block, and a job begins at once
+   */
+  pollInterval?: Duration;
 
   /** How often a job may lose its worker before it ends as an error. @default 3 */
   maxStalls?: number;
@@ -155,6 +164,7 @@ export const REDIS_OPTIONS = optionNames<Required<RedisOnlyOptions>>({
   durability: true,
   waitReplicas: true,
   lease: true,
+  pollInterval: true,
   maxStalls: true,
 });
 
@@ -171,6 +181,7 @@ export const MODULE_OPTIONS = optionNames<GearMonkeyModuleOptions & InstanceName
   durability: true,
   waitReplicas: true,
   lease: true,
+  pollInterval: true,
   maxStalls: true,
   shutdownTimeout: true,
   globalEnhancers: true,

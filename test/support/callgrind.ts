@@ -1,15 +1,14 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { RedisServer } from './redis-server.js';
+import { runProgram } from './test-process.js';
 
-const run = promisify(execFile);
+const control = (...args: string[]) => runProgram('callgrind_control', args, { env: process.env });
 
 /** Whether `valgrind` is there: it is a Debian package that nothing else needs. */
 export async function hasCallgrind(): Promise<boolean> {
-  return run('callgrind_control', ['--version']).then(
+  return runProgram('sh', ['-c', 'command -v callgrind_control'], { env: process.env }).then(
     () => true,
     () => false,
   );
@@ -34,9 +33,9 @@ export class CountedServer {
   /** How many instructions the server executes meanwhile. */
   async instructions(action: () => Promise<unknown>): Promise<number> {
     const pid = String(this.server.pid);
-    await run('callgrind_control', ['--zero', pid]);
+    await control('--zero', pid);
     await action();
-    await run('callgrind_control', ['--dump', pid]);
+    await control('--dump', pid);
     this.dumps += 1;
     const counted = await readFile(join(this.directory, `counted.${this.dumps}`), 'utf8');
     return Number(/^(?:totals|summary): (\d+)$/m.exec(counted)?.[1]);

@@ -42,9 +42,10 @@ export class Claimer implements NotifierListener {
 
   constructor(private readonly parts: ClaimerParts) {
     const { connections, worker, keep, flows } = parts;
-    const { keysOf, onIllegal } = parts.options;
+    const { keysOf, onIllegal, pollInterval } = parts.options;
     const states = (this.states = new FunctionStates(onIllegal));
-    const notified = { commands: connections.commands, worker, keysOf, keep, flows, states, listener: this };
+    const { commands } = connections;
+    const notified = { commands, worker, keysOf, keep, flows, states, listener: this, pollInterval };
     this.notifier = openNotifier(notified, connections.blocking);
     this.plainJobs = new PlainJobs(connections, keysOf, (fn) => this.notifier.look(fn));
   }

@@ -3,15 +3,22 @@ import type { RedisConnection } from '../../redis/redis-connection.js';
 import { ownListOf } from '../wire/protocol.js';
 import { MarkerNotifier } from './marker-notifier.js';
 import type { Notifier, NotifierParts } from './notifier.js';
+import { PollingNotifier } from './polling-notifier.js';
 
 /** One notifier for a single server, one per slot for a cluster. */
 export function openNotifier(
   parts: NotifierParts,
   blocking: RedisConnection | ((key: string) => RedisConnection),
 ): Notifier {
-  return typeof blocking === 'function'
-    ? new ClusterNotifier(parts, blocking)
-    : new MarkerNotifier(parts, blocking, ownListOf(parts.worker));
+  if (typeof blocking === 'function') return new ClusterNotifier(parts, blocking);
+  return singleNotifier(parts, () => blocking, ownListOf(parts.worker));
+}
+
+function singleNotifier(parts: NotifierParts, blocking: () => RedisConnection, ownList: string): Notifier {
+  const { pollInterval } = parts;
+  return pollInterval > 0
+    ? new PollingNotifier(parts, pollInterval)
+    : new MarkerNotifier(parts, blocking(), ownList);
 }
 
 /**
@@ -19,7 +26,7 @@ export function openNotifier(
  * has its own notifier and connection. Functions with the same hash tag share them.
  */
 class ClusterNotifier implements Notifier {
-  private readonly notifiers = new Map<number, MarkerNotifier>();
+  private readonly notifiers = new Map<number, Notifier>();
 
   constructor(
     private readonly parts: NotifierParts,
@@ -59,13 +66,13 @@ class ClusterNotifier implements Notifier {
     for (const notifier of this.notifiers.values()) notifier.disconnect();
   }
 
-  private of(fn: string): MarkerNotifier {
+  private of(fn: string): Notifier {
     const { keysOf, worker } = this.parts;
     const { wake } = keysOf(fn);
     const slot = slotOf(wake);
     let notifier = this.notifiers.get(slot);
     if (!notifier) {
-      notifier = new MarkerNotifier(this.parts, this.blocking(wake), ownListOf(worker, wake));
+      notifier = singleNotifier(this.parts, () => this.blocking(wake), ownListOf(worker, wake));
       this.notifiers.set(slot, notifier);
     }
     return notifier;

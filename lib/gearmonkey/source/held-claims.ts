@@ -7,6 +7,7 @@ import type { PlainConnection } from '../../redis/plain-connection.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { Opening } from '../../redis/source-frame.js';
 import { byFunction } from './by-function.js';
+import { claimOf } from './claims.js';
 import { Presence, type PresenceOptions } from './presence.js';
 import * as scripts from '../wire/scripts.js';
 
@@ -228,9 +229,12 @@ export class HeldClaims {
     }
   }
 
-  /** By its member, as few do that look for one: a claim costs no text. */
+  /** The newest one with this member. Few look for one, so a claim costs no text. */
   private find(fn: string, member: string): Claim | undefined {
-    for (const claim of this.claims) if (claim.fn === fn && memberOf(claim) === member) return claim;
-    return undefined;
+    const { id, token } = claimOf(fn, member);
+    let found: Claim | undefined;
+    for (const claim of this.claims)
+      if (claim.token === token && claim.id === id && claim.fn === fn) found = claim;
+    return found;
   }
 }

@@ -9,10 +9,10 @@ import type { SourceKeep } from './source-keep.js';
 const LOOK_MS = 1000;
 /** How long a function keeps a leader that died. */
 const HOLD_MS = 3000;
-/** How often leadership is renewed or requested: less often than functions are checked. */
-const ELECT_MS = HOLD_MS / 2;
+/** The part of this time after which leadership is renewed or requested: less often than functions are checked. */
+const ELECT_PART = 1 / 2;
 /** The same for a function whose jobs keep this worker busy: usually another worker leads it, or this one already does. */
-const BUSY_ELECT_MS = HOLD_MS;
+const BUSY_ELECT_PART = 1;
 /** Most functions that one call checks: it blocks the server meanwhile. */
 const MAX_FUNCTIONS = 90;
 
@@ -24,6 +24,8 @@ export interface LeadershipOptions {
   readonly worker: string;
   readonly keysOf: KeysOf;
   readonly keep: SourceKeep;
+  /** How often functions are checked, and how long they keep a leader that died, in ms. @default 1000 and 3000 */
+  readonly pace?: { readonly look: number; readonly hold: number };
   /** Functions that wait for jobs. */
   readonly idle: () => Iterable<string>;
   /** Called with the milliseconds until the next scheduled job of `fn` is due, or -1. Only for functions this worker leads. */
@@ -54,14 +56,16 @@ export class Leadership {
   private closed = false;
 
   private readonly housekeeping: Housekeeping;
+  private readonly pace: { readonly look: number; readonly hold: number };
 
   constructor(private readonly options: LeadershipOptions) {
-    const { keysOf, keep, commands } = options;
+    const { keysOf, keep, commands, pace = { look: LOOK_MS, hold: HOLD_MS } } = options;
+    this.pace = pace;
     this.housekeeping = new Housekeeping(keysOf, keep, () => commands.ready());
   }
 
   start(): void {
-    if (!this.closed) this.timer ??= setInterval(() => void this.beat(), LOOK_MS).unref();
+    if (!this.closed) this.timer ??= setInterval(() => void this.beat(), this.pace.look).unref();
   }
 
   /** This worker runs jobs of `fn` from now on. */
@@ -120,8 +124,8 @@ export class Leadership {
     const idle = new Set(this.options.idle());
     const known = [...new Set([...idle, ...this.own, ...this.served])];
     const elects = known.filter((fn) => {
-      const pause = idle.has(fn) || this.own.has(fn) ? ELECT_MS : BUSY_ELECT_MS;
-      return (this.askedAt.get(fn) ?? -Infinity) < now - pause;
+      const part = idle.has(fn) || this.own.has(fn) ? ELECT_PART : BUSY_ELECT_PART;
+      return (this.askedAt.get(fn) ?? -Infinity) < now - part * this.pace.hold;
     });
     const looks = known.filter((fn) => this.isLeader(fn) && !elects.includes(fn));
     await Promise.allSettled([this.elect(elects), this.look(looks)]);
@@ -164,7 +168,7 @@ export class Leadership {
   private async ask(
     functions: readonly string[],
     worker: string,
-    hold = HOLD_MS,
+    hold = this.pace.hold,
   ): Promise<[fn: string, scripts.Looked][]> {
     if (functions.length === 0) return [];
     const redis = await this.options.commands.ready();

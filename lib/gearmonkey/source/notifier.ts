@@ -33,6 +33,8 @@ export interface NotifierParts {
   readonly flows: FlowSettler;
   readonly states: FunctionStates;
   readonly listener: NotifierListener;
+  /** Milliseconds between two questions for jobs, in place of calls that block; 0 for these. */
+  readonly pollInterval: number;
 }
 
 /** Reports when an idle function may have work. */

@@ -5,9 +5,11 @@ import type { HeldClaimsConnections } from './held-claims.js';
 import { keysOf, type KeysOf } from '../wire/protocol.js';
 
 export interface RedisSourceOptions {
-  /** How long a claim lasts without renewal, in ms. @default 8000 */
+  /** Asks for jobs each so many ms, and makes no call that blocks: for servers that are paid by the command. @default 0: calls block */
+  pollInterval?: number;
+  /** How long a claim lasts without renewal, in ms. @default 8000, and at least four poll intervals */
   lease?: number;
-  /** How long `count:{FN}` includes a worker after its last heartbeat, in ms. @default 10000 */
+  /** How long `count:{FN}` includes a worker after its last heartbeat, in ms. @default 10000, and at least five poll intervals */
   presence?: number;
   /** How often a job may lose its worker before it ends as an error. @default 3 */
   maxStalls?: number;
@@ -28,11 +30,13 @@ export interface RedisSourceOptions {
 /** The options with what they are where nothing is said. */
 export function withDefaults({
   onProblem = () => undefined,
+  pollInterval = 0,
   ...given
 }: RedisSourceOptions): Required<RedisSourceOptions> {
   return {
-    lease: 8000,
-    presence: 10_000,
+    pollInterval,
+    lease: Math.max(8000, 4 * pollInterval),
+    presence: Math.max(10_000, 5 * pollInterval),
     maxStalls: 3,
     maxPayloadBytes: DEFAULT_MAX_PAYLOAD_BYTES,
     statistics: true,

@@ -47,8 +47,9 @@
 -- Lua's own, which also catches errors of redis.call: keys of limits may have another type, and no popped job may be lost.
 local guarded = pcall
 local call, pcall = redis.call, redis.pcall
--- Shortcut after a blocking call that ended without a job, which is the usual case of an idle worker.
-if KEYS[11] and #ARGV < 9 and call('EXISTS', KEYS[10], unpack(KEYS, 3, 7)) == 0 then return { {}, {}, {}, -1, 0 } end
+-- Shortcut of a call without outcomes that finds no job, which is the usual case of an idle worker. One that finds out keys has
+-- to say whether the rules are lost.
+if #ARGV < 9 and (KEYS[11] or ARGV[7] == '') and call('EXISTS', KEYS[10], unpack(KEYS, 3, 7)) == 0 then return { {}, {}, {}, -1, 0 } end
 local now = clock(ARGV[1])
 local lease, slots, max_stalls = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local keys = {
