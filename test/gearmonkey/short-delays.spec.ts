@@ -3,8 +3,10 @@ import { defineJob } from '../../lib/job/job-definition.js';
 import { SnoozeError } from '../../lib/job/retry.js';
 import { ShortDelays } from '../../lib/gearmonkey/source/short-delays.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
+import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { claimOne, retry as retried } from '../contract/claiming.js';
 import { runWorker } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useGearMonkey } from './use-gearmonkey.js';
 
 const DELAY_MS = 50;
@@ -47,6 +49,17 @@ describe('Delays of less than a second', () => {
     const measured = await gaps(again, limit);
     expect(Math.min(...measured)).toBeGreaterThanOrEqual(DELAY_MS);
     expect(Math.min(...measured)).toBeLessThan(LOOK_MS / 2);
+  });
+
+  it('are kept for other workers by one that claims no more, and that no leader looks for', async () => {
+    const fn = rig.fn();
+    const { wake } = keysOf(fn);
+    await rig.client.run(fn, 'x');
+    const source = rig.source();
+    const claim = await claimOne(source, fn);
+    await rig.redis.del(wake);
+    await source.settle([retried(claim, DELAY_MS)]);
+    await eventually(async () => expect(await rig.redis.exists(wake)).toBe(1));
   });
 });
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ConnectionError } from '../../lib/job/server-errors.js';
@@ -41,6 +41,17 @@ describe('RedisConnection', () => {
     // Those who know it from before need not wait for another attempt.
     await expect(connection.ready(Infinity, { patient: false })).rejects.toThrow(ConnectionError);
     expect(isReady).toBe(false);
+  });
+
+  it('never continues in database 0 if its own does not exist', async () => {
+    const said: string[] = [];
+    const connection = open(`${new URL('/99999', server.url)}`, said);
+    const ready = jest.fn();
+    connection.onReady(ready);
+    // The first attempt ends with one of the two.
+    await until(() => ready.mock.calls.length > 0 || said.length > 0);
+    expect(ready).not.toHaveBeenCalled();
+    expect(said).toEqual([expect.stringContaining('DB index is out of range')]);
   });
 
   it('logs no outage when it is closed', async () => {

@@ -7,6 +7,8 @@ export class LossyProxy {
   pass = 0;
   lose = 0;
   lost = 0;
+  /** Text that a reply must have to be lost. */
+  having = '';
   private readonly sockets = new Set<Socket>();
 
   private constructor(
@@ -40,7 +42,7 @@ export class LossyProxy {
     far.on('data', (bytes) => {
       // A script that is not known yet did nothing; the reply to another one may stand behind.
       const isUnknown = /^-NOSCRIPT[^\r]*\r\n$/.test(bytes.toString('latin1'));
-      if (!calls || this.lose === 0 || isUnknown) return near.write(bytes);
+      if (!calls || this.lose === 0 || isUnknown || !bytes.includes(this.having)) return near.write(bytes);
       if (this.pass > 0) {
         this.pass -= 1;
         return near.write(bytes);
