@@ -81,14 +81,14 @@ export interface RedisOnlyOptions {
   waitReplicas?: number;
 
   /**
-   * How long a lease lasts without renewal; then another worker gets the job. Renewed four times as often.
-   * @default '8s', and at least four times `pollInterval`
+   * How long a lease lasts without renewal; then another worker gets the job. Renewed four times as often. With `pollInterval`
+   * at least four times that, if nothing is said. @default '8s'
    */
   lease?: Duration;
 
   /**
    * Asks for jobs each so often, from '100ms' to '1m', for servers that are paid by the command: then no call blocks, and an
-   * idle app sends few commands. A job of an idle function waits for the next time. @default calls block, and a job begins at once
+   * idle app sends few commands. A job of an idle function waits for the next time. @default a job begins at once
    */
   pollInterval?: Duration;
 
