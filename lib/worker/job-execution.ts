@@ -167,11 +167,12 @@ export class JobExecution implements RunOfParts {
     const job = (this.job = new RunningJob(this.source, claim, input, this));
     let returned: unknown;
     try {
-      returned = await (limits.runWith
-        ? runInContext(() => this.handledInContext(input, job), claim, limits.runWith)
-        : handle(input, job));
-      const settled = settleResult(returned, job);
-      returned = isPromise(settled) ? await settled : settled;
+      if (limits.runWith) {
+        returned = await runInContext(() => this.handledInContext(input, job), claim, limits.runWith);
+      } else {
+        const settled = settleResult(await handle(input, job), job);
+        returned = isPromise(settled) ? await settled : settled;
+      }
     } catch (error) {
       // The first error counts.
       await this.usedParts?.flush();
@@ -187,7 +188,8 @@ export class JobExecution implements RunOfParts {
   private async handledInContext(input: unknown, job: RunningJob): Promise<unknown> {
     // `runWith` may have taken longer than the job's timeout, or than its lease.
     if (this.reason) throw this.reason;
-    return settleResult(await this.binding.handle(input, job), job);
+    const { handle } = this.binding;
+    return settleResult(await handle(input, job), job);
   }
 
   onLost(): never {

@@ -35,6 +35,30 @@ describe('runWith', () => {
     await expect(outcome(handle, inStorage)).resolves.toMatchObject({ output: 'acme' });
   });
 
+  it('takes the output of a generator as it is, also if that is another generator', async () => {
+    let begun = 0;
+    function* inner() {
+      begun += 1;
+      yield progress(1, 2);
+      return 'of the inner one';
+    }
+    function* handle() {
+      yield progress(1, 2);
+      return inner();
+    }
+    await outcome(handle, inStorage);
+    expect(begun).toBe(0);
+  });
+
+  it('calls the handler as no method of anything', async () => {
+    const owners: unknown[] = [];
+    const handle = function (this: unknown) {
+      owners.push(this);
+    };
+    await outcome(handle, inStorage);
+    expect(owners).toEqual([undefined]);
+  });
+
   it('does not decide the output', async () => {
     const forgetful: RunWith = (_, next) => void next();
     await expect(outcome(async () => 'output', forgetful)).resolves.toMatchObject({ output: 'output' });

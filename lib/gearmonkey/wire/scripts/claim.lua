@@ -93,10 +93,10 @@ end
 
 local unusual
 
-local function accept(id, token, status, output, detail, place)
-  if status == 'success' then return finish(keys, id, stamp, detail, token, status, output, 'settled', token) end
-  unusual = unusual or open_outcomes()
-  return unusual.accept(id, token, status, output, detail, place)
+--- Lists the jobs that have succeeded.
+local function list_successes()
+  if #keys.successes > 0 then pcall('ZADD', success_list, unpack(keys.successes)) end
+  keys.successes = {}
 end
 
 --- Removes the leases of all outcomes with one command. Only if some were missing, it checks for each job whether this
@@ -118,11 +118,18 @@ local function settle()
     local job = all_held or fields(id, 'status', 'token', 'settled', 'lost')
     local known = not all_held and job[3] == token
     local accepted = known or all_held or (job[1] == 'busy' and job[2] == token and job[4] ~= token)
-    if accepted and not known then accepted = accept(id, token, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], place) end
+    if accepted and not known and ARGV[i + 1] == 'success' then
+      accepted = finish(keys, id, stamp, ARGV[i + 3], token, 'success', ARGV[i + 2], 'settled', token)
+    elseif accepted and not known then
+      -- If this outcome raises an error, those before it stay accepted: when they are sent again, none is listed.
+      list_successes()
+      unusual = unusual or open_outcomes()
+      accepted = unusual.accept(id, token, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], place)
+    end
     if place then guarded(limits.vacate, place, ARGV[i]) end
     if not accepted then refused[#refused + 1] = ARGV[i] end
   end
-  if #keys.successes > 0 then pcall('ZADD', success_list, unpack(keys.successes)) end
+  list_successes()
 end
 
 -- include take

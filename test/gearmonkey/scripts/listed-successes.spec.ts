@@ -1,0 +1,26 @@
+import { describe, expect, it } from '@jest/globals';
+import { useRedisServer } from '../../support/use-redis.js';
+import { claim, enqueue } from './scripts.js';
+
+describe('the list of successes', () => {
+  const server = useRedisServer();
+
+  it.each([
+    ['before', [1, 2]],
+    ['after', [2, 1]],
+  ])('has a job whose outcome comes %s one that raises an error', async (_, order) => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a', 'b']);
+    await claim(server.redis, fn);
+    await server.redis.del(`wake:${fn}`);
+    await server.redis.call('ACL', 'SETUSER', 'app', 'on', '>pw', '~*', '&*', '+@all', '-lpush');
+    const user = server.redis.duplicate({ username: 'app', password: 'pw' });
+    const outcomes = order.flatMap((id) =>
+      id === 1 ? ['1:1', 'success', 'x', ''] : ['2:1', 'released', '', ''],
+    );
+    await expect(claim(user, fn, { slots: 0, outcomes })).rejects.toThrow("can't run this command");
+    user.disconnect();
+    await expect(claim(server.redis, fn, { slots: 0, outcomes })).resolves.toMatchObject({ refused: [] });
+    await expect(server.redis.zrange(`ended:${fn}:success`, '0', '-1')).resolves.toEqual(['1']);
+  });
+});
