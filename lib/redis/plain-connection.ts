@@ -96,10 +96,7 @@ function isLeftOut(name: string, value: unknown): boolean {
   return value === undefined || MADE_ANEW.has(name) || (DEFAULTS.has(name) && DEFAULTS.get(name) === value);
 }
 
-/** A clone of a TLS context would be empty. */
 function isCloneable(value: unknown): boolean {
-  if (typeof value === 'object' && value !== null && 'secureContext' in value && value.secureContext)
-    return false;
   try {
     structuredClone(value);
     return true;

@@ -1,7 +1,8 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { defineJob, GearMonkeyClient, GearMonkeyModule, type JobDefinition } from 'nestjs-gearmonkey';
 import { DashboardModule } from 'nestjs-gearmonkey/dashboard';
 import type { FunctionView, LiveEvents, Rights } from '../../lib/dashboard/api.js';
+import { DashboardAccess } from '../../lib/dashboard/viewed-instance.js';
 import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { useServedApps } from './dashboard-app.js';
@@ -30,7 +31,9 @@ describe.each(['Redis', 'memory'])('a function of %s of which nothing is known',
       const find = (is: (one: FunctionView) => boolean) => until(() => told().find(is), { timeout: 30_000 });
       return { find, close: () => stream.close() };
     };
-    return { base, client: app.get(GearMonkeyClient), rights, watch };
+    /** What the dashboard asks; the app's own may know only its definitions. */
+    const viewed = app.get(DashboardAccess, { strict: false }).instance('default').client;
+    return { base, client: app.get(GearMonkeyClient), viewed, rights, watch };
   }
 
   it('is told apart, and nothing can be done to it, until it has a job', async () => {
@@ -61,5 +64,15 @@ describe.each(['Redis', 'memory'])('a function of %s of which nothing is known',
       expect(await rights(fn)).not.toHaveProperty('unknown');
       close();
     }
+  });
+
+  it('is looked up in the index, and one that is defined is not', async () => {
+    const defined = defineJob<null>(redis.fn());
+    const { viewed, rights } = await serve(defined);
+    const index = jest.spyOn(viewed, 'functions');
+    await rights(defined.name);
+    expect(index).not.toHaveBeenCalled();
+    await rights(redis.fn());
+    expect(index).toHaveBeenCalledTimes(1);
   });
 });
