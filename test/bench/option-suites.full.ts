@@ -32,6 +32,19 @@ describe('the benchmark of options, with a few jobs', () => {
   );
 
   it(
+    'of apps yields a number for every row and contender',
+    async () => {
+      const report = await benchReport(0.002, 'realistic');
+      const rows = report.sections.flatMap((section) => section.rows);
+      expect(rows).toHaveLength(18);
+      for (const { key, values } of rows)
+        for (const [contender, value] of Object.entries(values))
+          expect([key, contender, value?.median]).toEqual([key, contender, expect.any(Number)]);
+    },
+    BENCH_TIMEOUT_MS,
+  );
+
+  it(
     'of tags yields a number for every row and number of tags',
     async () => {
       const report = await benchReport(0.005, 'tags');

@@ -10,7 +10,11 @@ const OTHERS = ['bullmq', 'bee-queue'];
 
 describe('the command of the benchmark', () => {
   it.each([
-    ['a suite', ['nosuch'], 'Expected a suite of before, jobd, jq, keep, limits, peers, qless, statistics, tags'],
+    [
+      'a suite',
+      ['nosuch'],
+      'Expected a suite of before, jobd, jq, keep, limits, peers, qless, realistic, statistics, tags',
+    ],
     ['a measurement', ['--only', 'cost,nosuch'], 'Expected --only to be of throughput, '],
   ])(
     'lists the valid names if %s is unknown',
