@@ -28,7 +28,7 @@ describe('the page shows', () => {
       await table(jobs);
       await row.getByText(ends[0], { exact: true }).waitFor();
       await row.getByRole('link').click();
-      await page.getByText('no disk 4111').first().waitFor();
+      await page.getByText('no disk p4111').first().waitFor();
       await expect(problemsOf(page)).resolves.toEqual([]);
 
       mend();

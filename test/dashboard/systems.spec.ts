@@ -88,7 +88,7 @@ describe('the dashboard of', () => {
   });
 
   it.each(SYSTEMS)('%s runs a job from the page, shows its failure, and retries its group', async (name) => {
-    const redact = ({ text }: { text: string }) => text.replaceAll('4111', '****');
+    const redact = ({ text }: { text: string }) => text.replaceAll('p4111', '****');
     const { fn, act, native, row, runs } = await serve(name, { redact });
     const { id = '' } = await act({ action: 'run', input: JSON.stringify(FAILING[name]) });
     const { jobs, key, state, failed, ends } = JOBS[name];
@@ -97,8 +97,8 @@ describe('the dashboard of', () => {
     const shown = await row(jobs, id);
     expect(shown.fn).toBe(fn);
     expect(JSON.stringify(shown)).toContain('no disk ****');
-    expect(JSON.stringify(shown)).not.toContain('4111');
-    expect(JSON.stringify(await native(failed))).not.toContain('4111');
+    expect(JSON.stringify(shown)).not.toContain('p4111');
+    expect(JSON.stringify(await native(failed))).not.toContain('p4111');
 
     const table = await native(failed);
     const [group] = rowsOf(table).filter((one) => one[table.functions ?? ''] === fn);

@@ -13,7 +13,7 @@ import { useJobTables } from '../support/use-job-tables.js';
 import { useRedis } from '../support/use-redis.js';
 import { useServedApps, type Served } from './dashboard-app.js';
 
-const FAILURE = 'no disk 4111';
+const FAILURE = 'no disk p4111';
 export const SYSTEMS = ['qless', 'jq', 'jobd'] as const;
 export type SystemName = (typeof SYSTEMS)[number];
 

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { codecOf } from '../../lib/job/codec.js';
 import { defineJob } from '../../lib/job/job-definition.js';
-import { bindHandler } from '../../lib/worker/job-handler.js';
+import { bindHandler, type HandlerOptions } from '../../lib/worker/job-handler.js';
 import { JobWorker } from '../../lib/worker/job-worker.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { CommandTrace } from '../support/command-trace.js';
@@ -18,10 +18,11 @@ describe(`an idle worker of ${FUNCTIONS.length} functions`, () => {
   let workers: JobWorker[] = [];
 
   beforeAll(() => void (actors = new RedisActors(server.url)));
+  beforeEach(async () => void (await server.redis.flushall()));
   afterAll(() => actors.close());
 
-  async function start(): Promise<JobWorker> {
-    const bindings = FUNCTIONS.map((fn) => bindHandler(defineJob(fn), {}, () => 'done'));
+  async function start(handler: HandlerOptions = {}): Promise<JobWorker> {
+    const bindings = FUNCTIONS.map((fn) => bindHandler(defineJob(fn), handler, () => 'done'));
     const options = { codec: codecOf('json'), maxPayloadBytes: 1024, log: console };
     const worker = new JobWorker(actors.source({}, { keeper: true }), bindings, options);
     await worker.start();
@@ -36,8 +37,8 @@ describe(`an idle worker of ${FUNCTIONS.length} functions`, () => {
    * Commands per second and worker: those that were sent, and those that their scripts called. The leader looks after the lists
    * of jobs once a minute, which may be now: how many calls that were in all.
    */
-  async function effort(count: number) {
-    workers = await Promise.all(Array.from({ length: count }, start));
+  async function effort(count: number, handler?: HandlerOptions) {
+    workers = await Promise.all(Array.from({ length: count }, () => start(handler)));
     await until(isIdle);
     const trace = await CommandTrace.start(server.redis);
     // Scripts are loaded, and the functions have their leaders.
@@ -64,6 +65,12 @@ describe(`an idle worker of ${FUNCTIONS.length} functions`, () => {
     expect(called).toBeLessThanOrEqual(10);
     // Four lists of each function, again if another worker takes over.
     expect(listed).toBeLessThanOrEqual(2 * 4 * FUNCTIONS.length);
+  });
+
+  it('calls a few commands more for functions with a limit', async () => {
+    const { sent, called } = await effort(1, { limit: { concurrency: 1, key: String } });
+    expect(sent).toBeLessThanOrEqual(3);
+    expect(called).toBeLessThanOrEqual(10 + 6 * FUNCTIONS.length);
   });
 
   it('sends no more for jobs of paused functions', async () => {

@@ -43,13 +43,24 @@
 -- include recovery
 -- include rights
 -- include limit-prefix
+-- include idle-limit
 
 -- Lua's own, which also catches errors of redis.call: keys of limits may have another type, and no popped job may be lost.
 local guarded = pcall
 local call, pcall = redis.call, redis.pcall
--- Shortcut of a call without outcomes that finds no job, which is the usual case of an idle worker. One that finds out keys has
--- to say whether the rules are lost.
-if #ARGV < 9 and (KEYS[11] or ARGV[7] == '') and call('EXISTS', KEYS[10], unpack(KEYS, 3, 7)) == 0 then return { {}, {}, {}, -1, 0 } end
+-- Shortcut of a call without outcomes that finds no job, which is the usual case of an idle worker. One that recovers notes when, and
+-- one that finds out keys says whether the rules are lost.
+local control
+if #ARGV < 9 and (KEYS[11] or (ARGV[7] == '' and ARGV[5] ~= '1')) then
+  local count_of_keys = call('EXISTS', KEYS[10], unpack(KEYS, 3, 7))
+  if count_of_keys == 0 then return { {}, {}, {}, -1, 0 } end
+  if count_of_keys == 1 then
+    control = pcall('HMGET', KEYS[10], 'paused', 'limit', 'override')
+    if control[2] and keeps_nothing(control[2], limit_prefix(KEYS[1])) and call('EXISTS', unpack(KEYS, 3, 7)) == 0 then
+      return { {}, {}, {}, -1, 0, {} }
+    end
+  end
+end
 local now = clock(ARGV[1])
 local lease, slots, max_stalls = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local keys = {
@@ -73,7 +84,7 @@ local taken, plain, bytes, useless = 0, 0, 0, 0
 local mine, has_leases = {}, false
 
 local knows_limit = ARGV[7] ~= '' or ARGV[5] == '1'
-local control = (slots > 0 or knows_limit) and pcall('HMGET', keys.control, 'paused', 'limit', 'override') or {}
+control = control or (slots > 0 or knows_limit) and pcall('HMGET', keys.control, 'paused', 'limit', 'override') or {}
 local limits
 -- What a function without a limit never calls is not made.
 if control[2] then

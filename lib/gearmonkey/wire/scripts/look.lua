@@ -73,6 +73,7 @@ end
 
 -- include limits
 -- include limit-turns
+-- include idle-limit
 -- include signals
 
 --- Gives jobs the signals that plain clients have pushed: "id:name:data".
@@ -108,9 +109,14 @@ end
 
 --- Sets the marker if there is work. Returns ms until the next job is due and until the next tick, or -1, and 1 if it has flows.
 local function look(leases, scheduled, high, normal, low, wake, ticks, control, flows)
-  local expiry, wait, has_flows = first(leases), -1, false
   local stored = pcall('HMGET', control, 'paused', 'limit', 'override')
   local fn = string.sub(control, #'control:' + 1)
+  -- The usual case of a function with a limit.
+  if stored[2] and keeps_nothing(stored[2], 'limit:' .. fn .. ':')
+    and call('EXISTS', leases, scheduled, high, normal, low, wake, ticks, flows) == 0 then
+    return -1, -1, 0
+  end
+  local expiry, wait, has_flows = first(leases), -1, false
   local work = expiry and may_recover(fn, now) and expiry <= now
   keys = { limits = 'limit:' .. fn .. ':', wake = wake, jobs = 'job:' .. fn .. ':', scheduled = scheduled }
   if not stored[1] then
