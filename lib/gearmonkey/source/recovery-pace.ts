@@ -14,4 +14,9 @@ export class RecoveryPace {
     this.askedAt = now;
     return true;
   }
+
+  /** The server may not have noted that it was asked, as it had nothing to look at: the next call asks again. */
+  again(): void {
+    this.askedAt = -Infinity;
+  }
 }

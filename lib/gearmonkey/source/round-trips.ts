@@ -151,6 +151,7 @@ export class RoundTrips {
       : run();
     const { claims, unfiled, limited, lostRules, endedInFlow, refused, ...reply } = await call;
     this.sawLimit ||= limited;
+    if (batch.length === 0 && claims.length === 0) this.recovery.again();
     // A reply may come after its leases ended, as in a process that was stopped: other workers have the jobs by now.
     const late = performance.now() - sent >= lease + blocked;
     this.outbox.answered(batch, refused);

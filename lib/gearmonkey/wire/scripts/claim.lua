@@ -48,13 +48,13 @@
 -- Lua's own, which also catches errors of redis.call: keys of limits may have another type, and no popped job may be lost.
 local guarded = pcall
 local call, pcall = redis.call, redis.pcall
--- Shortcut of a call without outcomes that finds no job, which is the usual case of an idle worker. One that recovers notes when, and
--- one that finds out keys says whether the rules are lost.
+-- Shortcut of a call without outcomes that finds no job, which is the usual case of an idle worker. One that finds out keys has
+-- to say whether the rules are lost.
 local control
-if #ARGV < 9 and (KEYS[11] or (ARGV[7] == '' and ARGV[5] ~= '1')) then
-  local count_of_keys = call('EXISTS', KEYS[10], unpack(KEYS, 3, 7))
-  if count_of_keys == 0 then return { {}, {}, {}, -1, 0 } end
-  if count_of_keys == 1 then
+if #ARGV < 9 then
+  local found = call('EXISTS', KEYS[10], unpack(KEYS, 3, 7))
+  if found == 0 and (KEYS[11] or ARGV[7] == '') then return { {}, {}, {}, -1, 0 } end
+  if found == 1 then
     control = pcall('HMGET', KEYS[10], 'paused', 'limit', 'override')
     if control[2] and keeps_nothing(control[2], limit_prefix(KEYS[1])) and call('EXISTS', unpack(KEYS, 3, 7)) == 0 then
       return { {}, {}, {}, -1, 0, {} }
