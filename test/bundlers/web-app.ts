@@ -11,6 +11,9 @@ import { GearMonkeyMetrics, GearMonkeyMetricsModule } from 'nestjs-gearmonkey/me
 import { GearMonkeyTestClient, GearMonkeyTestingModule } from 'nestjs-gearmonkey/testing';
 import { GearMonkeyTracingModule } from 'nestjs-gearmonkey/tracing';
 
+const TOKEN = 'of-the-one-who-develops';
+process.env['GEARMONKEY_DASHBOARD_TOKEN'] = TOKEN;
+
 @Injectable()
 class Greeter {
   @Worker('greet')
@@ -59,10 +62,13 @@ function noteSpans(): void {
 }
 
 async function page(url: string): Promise<object> {
-  const index = await (await fetch(`${url}/jobs/`)).text();
+  const entered = await fetch(`${url}/jobs/?token=${TOKEN}`, { redirect: 'manual' });
+  const cookie = entered.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const read = (path: string) => fetch(`${url}/jobs/${path}`, { headers: { cookie } });
+  const index = await (await read('')).text();
   const [, file = ''] = /src="\.\/(assets\/[^"]+\.js)"/.exec(index) ?? [];
-  const script = await fetch(`${url}/jobs/${file}`);
-  const overview = (await (await fetch(`${url}/jobs/api/overview`)).json()) as { fn: string }[];
+  const script = await read(file);
+  const overview = (await (await read('api/overview')).json()) as { fn: string }[];
   return {
     script: [script.status, script.headers.get('content-type'), (await script.text()).length > 10_000],
     functions: overview.map(({ fn }) => fn),
