@@ -144,7 +144,7 @@ describe('the page is safe', () => {
       try {
         const { port } = proxy.address() as AddressInfo;
         const through = `http://127.0.0.1:${port}/tools/queue/jobs`;
-        const { page, misdeeds } = await browser.open(through + search);
+        const { page, misdeeds } = await browser.open(`${through}/${search}`);
         expect(page.url()).not.toContain('token');
         await page.getByRole('link', { name: 'resize' }).waitFor();
         await page.locator('.live.is-live').waitFor();

@@ -21,18 +21,23 @@ describe('The output of a call', () => {
     for (let i = 0; i < CALLS; i++) await call(i);
   }
 
-  it('comes with a message, so the job is not read', async () => {
-    const fn = rig.fn();
-    await runWorker(rig.source(), fn, (input) => ({ doubled: 2 * (input as number) }));
-    await rig.client.call(fn, 0);
-    // A connection that a busy machine replaces meanwhile has a job read: then the calls are made again.
-    await eventually(async () => {
-      const outputs: unknown[] = [];
-      const reads = await readsOf(() => inTurn(async (i) => outputs.push(await rig.client.call(fn, i))));
-      expect(outputs).toEqual(Array.from({ length: CALLS }, (_, i) => ({ doubled: 2 * i })));
-      expect(reads).toBe(0);
-    });
-  });
+  it.each([undefined, { priority: 'high' as const }])(
+    'comes with a message, so the job is not read: %j',
+    async (options) => {
+      const fn = rig.fn();
+      await runWorker(rig.source(), fn, (input) => ({ doubled: 2 * (input as number) }));
+      await rig.client.call(fn, 0);
+      // A connection that a busy machine replaces meanwhile has a job read: then the calls are made again.
+      await eventually(async () => {
+        const outputs: unknown[] = [];
+        const reads = await readsOf(() =>
+          inTurn(async (i) => outputs.push(await rig.client.call(fn, i, options))),
+        );
+        expect(outputs).toEqual(Array.from({ length: CALLS }, (_, i) => ({ doubled: 2 * i })));
+        expect(reads).toBe(0);
+      });
+    },
+  );
 
   it.each([
     ['colons, lines and no ASCII', 'a:b\n1:ü🐒'],
