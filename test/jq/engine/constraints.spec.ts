@@ -63,6 +63,16 @@ describe('constraints', () => {
       expect(namesOf(await handOut())).toEqual(['mail']);
     });
 
+    it('leave nothing behind that is still to be counted, once there are none', async () => {
+      await enqueue('mail');
+      const [running] = await handOut();
+      const id = await create({ match: [MAIL], concurrency: 1 });
+      await expect(used.redis.exists(`${rig.prefix}uncounted`)).resolves.toBe(1);
+      if (running) await rig.succeed(running);
+      await expect(store.remove(id)).resolves.toBe(true);
+      await expect(used.redis.exists(`${rig.prefix}uncounted`)).resolves.toBe(0);
+    });
+
     it('hold for each value on its own', async () => {
       await create({ match: [MAIL], per: 'argument.tenant', concurrency: 1 });
       await enqueueMany(3, 'mail', { tenant: 'a' });

@@ -56,6 +56,11 @@ function ops.remove_constraint(id)
   if call('HDEL', prefix .. 'constraints', id) == 0 then return 0 end
   call('HDEL', prefix .. 'limits', id .. ':concurrency', id .. ':count', id .. ':period',
     id .. ':selects')
+  -- Without constraints nothing is counted, and these would stay.
+  if call('HLEN', prefix .. 'constraints') == 0 then
+    call('DEL', prefix .. 'uncounted')
+    turn.counted = true
+  end
   recheck()
   return 1
 end
