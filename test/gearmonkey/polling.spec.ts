@@ -105,6 +105,19 @@ describe('A worker that polls', () => {
     expect(Number(until) - Date.now()).toBeGreaterThan(30_000);
   });
 
+  it('tells the server how often it polls, by which that tells an outage', async () => {
+    const fn = rig.fn();
+    const tells = async () => (await sent(fn)).map(({ name, args }) => ({ name, args }));
+    const told: { name: string; args: readonly string[] }[] = [];
+    await runWorker(polling(POLL_MS + 1), fn, () => 'done');
+    await until(async () => {
+      told.push(...(await tells()));
+      return told.some(({ name }) => name === 'look') && told.some(({ name }) => name === 'claim');
+    });
+    for (const name of ['claim', 'look'])
+      expect(told.find((call) => call.name === name)?.args).toContain(String(POLL_MS + 1));
+  });
+
   it('gives back what it leads when it stops, and asks no more', async () => {
     const fn = rig.fn();
     const { worker } = await runWorker(polling(), fn, () => 'done');

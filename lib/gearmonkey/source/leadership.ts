@@ -57,10 +57,13 @@ export class Leadership {
 
   private readonly housekeeping: Housekeeping;
   private readonly pace: { readonly look: number; readonly hold: number };
+  /** How often it looks, if that is not each second: the server has to know that no look was late. */
+  private readonly every: [] | [ms: number];
 
   constructor(private readonly options: LeadershipOptions) {
     const { keysOf, keep, commands, pace = { look: LOOK_MS, hold: HOLD_MS } } = options;
     this.pace = pace;
+    this.every = options.pace ? [pace.look] : [];
     this.housekeeping = new Housekeeping(keysOf, keep, () => commands.ready());
   }
 
@@ -173,7 +176,7 @@ export class Leadership {
     if (functions.length === 0) return [];
     const redis = await this.options.commands.ready();
     const calls = chunksOf(functions, MAX_FUNCTIONS).map((some) =>
-      scripts.look.run(redis, some.flatMap(this.keysFor), '', worker, hold),
+      scripts.look.run(redis, some.flatMap(this.keysFor), '', worker, hold, this.every),
     );
     const replies = (await Promise.all(calls)).flat();
     return functions.map((fn, index) => [fn, replies[index] ?? NOTHING]);

@@ -27,6 +27,8 @@ export interface RoundTripOptions {
   readonly keysOf: KeysOf;
   /** Milliseconds. */
   readonly lease: number;
+  /** How often it asks for jobs, in ms, if it polls; else 0. */
+  readonly pollInterval: number;
   readonly maxStalls: number;
   /** A job with a larger input ends as an error. */
   readonly maxPayloadBytes: number;
@@ -141,7 +143,7 @@ export class RoundTrips {
     const outcomes: scripts.OutcomeArguments = [];
     for (const { encoded } of batch) outcomes.push(...encoded);
     const sent = performance.now();
-    const recover = mayRecover && this.recovery.isDue(sent) ? 1 : 0;
+    const recover = mayRecover && this.recovery.isDue(sent) ? Math.max(1, this.options.pollInterval) : 0;
     const files = this.options.isLimited() ? 1 : this.sawLimit ? 0 : '';
     const kept = this.kept(batch, sent);
     const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, files, kept, outcomes] as const;

@@ -88,7 +88,7 @@ export const claim = defineScript<
     lease: number,
     slots: number,
     maxStalls: number,
-    recover: 0 | 1,
+    recover: number,
     largestInput: number,
     files: 0 | 1 | '',
     kept: KeptText,
@@ -144,8 +144,11 @@ export interface Looked {
   readonly flows: boolean;
 }
 
-/** Returns one entry per function. `worker` '' checks all functions; `hold` 0 gives up leadership. */
-export const look = defineScript<[now: Now, worker: string, hold: number], Looked[]>('look', (reply) => {
+/** Returns one entry per function. `worker` '' checks all functions; `hold` 0 gives up leadership; `every`: how often it looks, if it polls. */
+export const look = defineScript<
+  [now: Now, worker: string, hold: number, every: [] | [ms: number]],
+  Looked[]
+>('look', (reply) => {
   const flat = reply as number[];
   return flat.flatMap((wait, index) => {
     const [leading = 0, tick = -1, flows] = [flat[index + 1], flat[index + 2], flat[index + 3]];

@@ -119,6 +119,38 @@ describe('recovery.lua', () => {
     expect(await marked()).toBe(1);
   });
 
+  describe('of workers that poll less often than a quarter of the shortest lease', () => {
+    const POLL = 5000;
+    const POLLS = 12;
+    const polled = NOW + POLLS * POLL;
+
+    const poll = async (now: number) => {
+      const calls = { lease: 4 * POLL, recover: POLL, maxStalls: 100 };
+      return (await claim(server.redis, fn, { now, ...calls })).claims.map(({ id }) => id);
+    };
+    const hold = (until: number) => server.redis.zadd(keysOf(fn).leases, until, '1:1');
+
+    it('gives jobs of dead workers back with the first poll after their leases', async () => {
+      const ended = NOW + 4 * POLL;
+      await hold(ended);
+      for (let at = NOW + POLL; at < ended; at += POLL) expect(await poll(at)).toEqual([]);
+      expect(await poll(ended)).toEqual(['1']);
+    });
+
+    it('gives holders time after an outage, however long they polled before', async () => {
+      await hold(polled + 4 * POLL);
+      for (let at = NOW + POLL; at <= polled; at += POLL) expect(await poll(at)).toEqual([]);
+      expect(await poll(polled + 8 * POLL)).toEqual([]);
+    });
+
+    it('counts the looks of their leader', async () => {
+      await hold(polled + 4 * POLL);
+      for (let at = NOW + POLL; at <= polled; at += POLL) await look(server.redis, [fn], at, '', 0, POLL);
+      await look(server.redis, [fn], polled + 8 * POLL, '', 0, POLL);
+      expect(await marked()).toBe(0);
+    });
+  });
+
   it('lets a leader find the leases of workers of an earlier version, which note no looks', async () => {
     await server.redis.del(`recovery:${fn}`);
     await look(server.redis, [fn], NOW + LEASE);

@@ -14,7 +14,7 @@ export interface ClaimArguments {
   maxStalls?: number;
   outcomes?: scripts.OutcomeArguments;
   largestInput?: number;
-  recover?: 0 | 1;
+  recover?: number;
   lease?: number;
   /** The key that gets the claims. */
   noted?: string;
@@ -175,12 +175,19 @@ export function renew(redis: Redis, fn: string, now: number, members: string[]) 
 /** Milliseconds for which a worker leads. */
 const LEADER_MS = 100;
 
-export function look(redis: Redis, functions: string[], now = NOW, worker = '', hold = LEADER_MS) {
+export function look(
+  redis: Redis,
+  functions: string[],
+  now = NOW,
+  worker = '',
+  hold = LEADER_MS,
+  every?: number,
+) {
   const keys = functions.flatMap((fn) => {
     const { leases, scheduled, high, normal, low, wake, ticks, control, members, leader, plain } = keysOf(fn);
     return [leases, scheduled, high, normal, low, wake, ticks, control, members, leader, plain];
   });
-  return scripts.look.run(redis, keys, now, worker, hold);
+  return scripts.look.run(redis, keys, now, worker, hold, every === undefined ? [] : [every]);
 }
 
 export const CANCELLED = '{"name":"JobCancelledError","message":"cancelled"}';

@@ -5,7 +5,8 @@
   KEYS[5] high   KEYS[6] normal   KEYS[7] low   KEYS[8] wake marker   KEYS[9] channel   KEYS[10] control
   KEYS[11] optional: gets the claims as a JSON list of "id:token", in case the worker never gets the reply
   ARGV[1] now in ms, or ''   ARGV[2] length of a lease in ms   ARGV[3] free slots   ARGV[4] stalls allowed
-  ARGV[5] 1 to recover expired jobs, if there was time to renew them   ARGV[6] largest input in bytes   ARGV[7] 1 if this worker finds out keys of jobs, '' if
+  ARGV[5] 1 to recover expired jobs, if there was time to renew them; of a worker that polls how often it does, in ms; else 0
+  ARGV[6] largest input in bytes   ARGV[7] 1 if this worker finds out keys of jobs, '' if
   no claim of it was of a function with a limit, else 0   ARGV[8] '' or "success:error:lists": seconds for which jobs are kept that
   succeed, and that end as errors, and 1 to set when the list of successes expires
   ARGV[9…] outcomes, four each: "id:token", then
@@ -83,7 +84,7 @@ local taken, plain, bytes, useless = 0, 0, 0, 0
 --- Members that this call took, and whether the key of leases is known to be a sorted set.
 local mine, has_leases = {}, false
 
-local knows_limit = ARGV[7] ~= '' or ARGV[5] == '1'
+local knows_limit = ARGV[7] ~= '' or ARGV[5] ~= '0'
 control = control or (slots > 0 or knows_limit) and pcall('HMGET', keys.control, 'paused', 'limit', 'override') or {}
 local limits
 -- What a function without a limit never calls is not made.
@@ -220,7 +221,7 @@ local refusal = missing_right('HMGET', job, 'x') or missing_right('HSET', job, '
 if refusal then return refusal end
 settle()
 if keys.lists == '1' then pcall('EXPIRE', success_list, keys.list_seconds) end
-if ARGV[5] == '1' and may_recover(string.sub(keys.leases, #'lease:' + 1), now, lease) then
+if ARGV[5] ~= '0' and may_recover(string.sub(keys.leases, #'lease:' + 1), now, lease, ARGV[5] - 1) then
   unusual = unusual or open_outcomes()
   unusual.recover_expired()
 end

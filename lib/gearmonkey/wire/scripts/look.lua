@@ -5,6 +5,7 @@
   KEYS eleven per function: leases, scheduled, high, normal, low, wake marker, ticks, control hash, members of flows,
   leader, whether plain clients send jobs
   ARGV[1] now in ms, or ''   ARGV[2] worker, or ''   ARGV[3] ms for which it leads, 0 to give up leadership
+  ARGV[4] optional: how often it looks, in ms, if it polls
   Returns four for each function: ms until its next scheduled job is due, or -1 (also if it is paused); 1 if this worker
   leads it, 2 if it leads it and plain clients send jobs, else 0; ms until the next tick of its schedules, or -1; 1 if it has
   jobs of flows and is not paused, else 0.
@@ -24,7 +25,7 @@
 local KEYS_A_FUNCTION, WORK_KEYS, WAKE = 11, 9, 6
 --- In ms.
 local LONGEST_HOLD = 10000
-local worker, hold = ARGV[2], tonumber(ARGV[3])
+local worker, hold, every = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]) or 0
 local call, pcall = redis.call, redis.pcall
 local keys, now
 
@@ -117,7 +118,7 @@ local function look(leases, scheduled, high, normal, low, wake, ticks, control, 
     return -1, -1, 0
   end
   local expiry, wait, has_flows = first(leases), -1, false
-  local work = expiry and may_recover(fn, now) and expiry <= now
+  local work = expiry and may_recover(fn, now, nil, every) and expiry <= now
   keys = { limits = 'limit:' .. fn .. ':', wake = wake, jobs = 'job:' .. fn .. ':', scheduled = scheduled }
   if not stored[1] then
     local has_jobs

@@ -16,8 +16,8 @@ end
 --- in ms, and how many looks in a row were late. After a time in which no worker looked, the server itself was away, or
 --- refused writes, so that none could renew: then all get part of a lease to do so. Calls that were sent before the outage
 --- may come first after it, which is why the server decides. `lease` may be nil, if only a call that recovers is to begin
---- with it.
-local function may_recover(fn, now, lease)
+--- with it. `every` is how often the worker looks, in ms, if it polls.
+local function may_recover(fn, now, lease, every)
   local LONGEST_GAP, GRACE, MOST_LATE = 1500, 3 / 8, 8
   local key = 'recovery:' .. fn
   local stored = redis.pcall('GET', key)
@@ -29,7 +29,7 @@ local function may_recover(fn, now, lease)
   if lease then shortest, longest = math.min(shortest, lease), math.max(longest, lease) end
   local went_back = looked and now < looked
   if went_back then shorten_leases(fn, now, longest) end
-  local is_late = looked and now - looked > math.max(shortest / 4, LONGEST_GAP)
+  local is_late = looked and now - looked > math.max(shortest / 4, LONGEST_GAP + every)
   -- Where every look is late, jobs would never be recovered: not too often in a row.
   if went_back or (is_late and late < MOST_LATE) then
     from, late = now + longest * GRACE, late + 1
