@@ -252,6 +252,7 @@ describe('an app does not start', () => {
     ['durability', 'wait'],
     ['waitReplicas', 2],
     ['lease', 5000],
+    ['pollInterval', '5s'],
     ['maxStalls', 3],
   ])('with `%s` but without Redis', async (option, value) => {
     const given = `has \`${option}: ${typeof value === 'string' ? `'${value}'` : value}\``;
@@ -382,6 +383,8 @@ describe('an app does not start', () => {
     ['jobLimits.attempts', { jobLimits: { attempts: 0 } }],
     ['jobLimits.timeout', { jobLimits: { timeout: 'never' } }],
     ['lease', { lease: 'soon' }],
+    ['lease', { lease: '19s', pollInterval: '5s' }],
+    ['pollInterval', { pollInterval: 50 }],
     ['waitReplicas', { waitReplicas: 0 }],
     ['waitReplicas', { waitReplicas: '1' }],
   ])('with a bad %s: %j', async (option, options) => {

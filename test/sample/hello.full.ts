@@ -5,7 +5,7 @@ import { SampleProcess, stopSamples } from './sample-process.js';
 const GREETINGS = `Hello, Ada!
 Hello, Grace!
 Hello, Barbara!
-Job 4 ended with status error: The name is empty
+Job 4 ended with state failed: The name is empty
 `;
 
 afterEach(stopSamples);
@@ -16,7 +16,7 @@ describe('npm run sample', () => {
     await expect(sample.result()).resolves.toMatchObject({
       code: 2,
       errors: expect.stringContaining(
-        'Expected one of 01-hello, 02-progress-stream, 03-qless, 04-jq, 05-jobd, 06-recurring, 07-limits, 08-import, 09-tokens, 10-flow, demo',
+        'Expected one of 01-hello, 02-progress-stream, 03-qless, 04-jq, 05-jobd, 06-recurring, 07-limits, 08-import, 09-tokens, 10-flow, 11-dashboard, demo',
       ),
     });
   });

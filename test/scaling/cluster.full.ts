@@ -67,7 +67,7 @@ describe('on a cluster', () => {
     await client.line();
     const { job, lock } = await client.line();
     expect(lock).not.toBeNull();
-    expect(job).toMatchObject({ state: 'succeeded', output: '"plain, done"' });
+    expect(job).toMatchObject({ status: 'success', output: '"plain, done"' });
   });
 
   it('a worker opens one blocking connection per slot, and at most one per node for the rest', async () => {
