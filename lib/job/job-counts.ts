@@ -1,5 +1,5 @@
 import type { Outcome } from './job-source.js';
-import { classOf, TIME_BOUNDS } from './statistics.js';
+import { classOf, TIME_COUNTS } from './statistics.js';
 
 /** Counts what happens to a function's jobs. */
 export class JobCounts {
@@ -27,22 +27,14 @@ export class JobCounts {
 
   private time(kind: 'wait' | 'run', ms: number): void {
     const whole = Math.max(0, Math.round(ms));
-    const { classes, sum } = TIMES[kind];
-    this.add(classes[classOf(whole)] ?? sum, 1);
+    const { classes, sum } = TIME_COUNTS[kind];
+    this.add(classes[classOf(whole)] as string, 1);
     if (whole > 0) this.add(sum, whole);
   }
 
   private add(kind: string, count: number): void {
     this.counts.set(kind, (this.counts.get(kind) ?? 0) + count);
   }
-}
-
-const TIMES = { wait: timesOf('wait'), run: timesOf('run') };
-
-/** The names of its counts, so that a job makes none. */
-function timesOf(kind: 'wait' | 'run') {
-  const classes = [...TIME_BOUNDS, Infinity].map((_, index) => `${kind}:${index}`);
-  return { classes, sum: `${kind}:ms` };
 }
 
 const KINDS: Readonly<Partial<Record<Outcome['status'], string>>> = {

@@ -108,13 +108,18 @@ export function classOf(ms: number): number {
   return found < 0 ? TIME_BOUNDS.length : found;
 }
 
+/** The kinds of counts of a time: its sum in milliseconds, and one for each class. */
+function timeCounts(kind: 'wait' | 'run') {
+  const classes = [...TIME_BOUNDS, Infinity].map((_, index) => `${kind}:${index}`);
+  return { sum: `${kind}:ms`, classes } as const;
+}
+
+export const TIME_COUNTS = { wait: timeCounts('wait'), run: timeCounts('run') } as const;
+
 /** All kinds of counts. */
 export const COUNT_KINDS: readonly string[] = [
   ...['done', 'failed', 'retried', 'stalled'],
-  ...['wait', 'run'].flatMap((kind) => [
-    `${kind}:ms`,
-    ...[...TIME_BOUNDS, Infinity].map((_, index) => `${kind}:${index}`),
-  ]),
+  ...Object.values(TIME_COUNTS).flatMap(({ sum, classes }) => [sum, ...classes]),
 ];
 
 function statisticsOf(start: number, parts: readonly Counts[]): JobStatistics {

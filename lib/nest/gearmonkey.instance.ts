@@ -4,6 +4,7 @@ import { GearMonkeyClient } from '../gearmonkey/client/client.js';
 import { RedisStore } from '../gearmonkey/client/redis-store.js';
 import { openConnections } from '../gearmonkey/redis-connections.js';
 import { RedisSource } from '../gearmonkey/source/redis-source.js';
+import { POLLS_A_LEASE } from '../gearmonkey/source/source-options.js';
 import { millisecondsOr, toMilliseconds, type Duration } from '../job/duration.js';
 import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import { checkKeep } from '../job/keep.js';
@@ -125,16 +126,14 @@ function memoryBackend(options: MemoryModuleOptions): Backend {
 }
 
 const POLL_BOUNDS = { least: 100, most: 60_000 };
-/** The server can't tell an outage from the time between two polls of which few fit into a lease. */
-const LEAST_POLLS = 4;
 
 /** @throws InvalidOptionError */
 function timesOf(lease?: Duration, pollInterval?: Duration): { lease?: number; pollInterval?: number } {
   const ms = lease === undefined ? undefined : toMilliseconds('lease', lease);
   if (pollInterval === undefined) return defined({ lease: ms });
   const interval = toMilliseconds('pollInterval', pollInterval, POLL_BOUNDS);
-  if (ms !== undefined && ms < LEAST_POLLS * interval)
-    throw new InvalidOptionError('lease', lease, `at least ${LEAST_POLLS} times \`pollInterval\``);
+  if (ms !== undefined && ms < POLLS_A_LEASE * interval)
+    throw new InvalidOptionError('lease', lease, `at least ${POLLS_A_LEASE} times \`pollInterval\``);
   return defined({ lease: ms, pollInterval: interval });
 }
 

@@ -42,7 +42,7 @@ export function scriptOf<Args extends Arguments, Reply>(
     run: async (redis, keys, ...args) => {
       const sent = argumentsOf(sha, keys, args);
       try {
-        return decode(await redis.callBuffer('EVALSHA', sent));
+        return decode(await byName(redis, sent));
       } catch (error) {
         if (!isUnknown(error)) throw error;
         return decode(await withText({ redis, sha, text, sent }));
@@ -87,13 +87,13 @@ async function withText(call: ScriptCall): Promise<unknown> {
   }
   await other.catch(() => undefined);
   // On a cluster the other call may have sent the text to another node.
-  return byName(call).catch((error: unknown) => {
+  return byName(redis, call.sent).catch((error: unknown) => {
     if (isUnknown(error)) return byText(call);
     throw error;
   });
 }
 
-function byName({ redis, sent }: ScriptCall): Promise<unknown> {
+function byName(redis: Redis | Cluster, sent: Sent): Promise<unknown> {
   return redis.callBuffer('EVALSHA', sent);
 }
 

@@ -26,7 +26,7 @@ function spanUntilExpiry({ score, delay = 0, expires, expiresIn }: Placement): n
   return score === undefined ? delay + expiresIn : 0;
 }
 
-/** Where a job goes that has nothing to say about it. */
+/** The place of a job of which nothing was said. */
 const PLAIN: Placement = Object.freeze({ queue: 'normal' });
 
 /** Checks, encodes and enqueues jobs. */

@@ -18,6 +18,8 @@ export class PollingNotifier implements Notifier {
   private readonly states: FunctionStates;
   private readonly leadership: Leadership;
   private timer: NodeJS.Timeout | undefined;
+  /** When the timer fires. */
+  private armedFor = Infinity;
   /** When all were asked for last. */
   private polledAt = performance.now();
   private closed = false;
@@ -35,7 +37,7 @@ export class PollingNotifier implements Notifier {
       idle: () => this.waiting(),
       onDue: (fn, wait) => {
         states.expect(fn, wait);
-        this.arm();
+        this.arm(states.due(fn));
       },
       onTick: (fn, wait) => listener.onTick(fn, wait),
       // A job of a plain client is found by the next poll.
@@ -51,7 +53,7 @@ export class PollingNotifier implements Notifier {
   await(fn: string): void {
     this.leadership.start();
     this.functions.add(fn);
-    this.arm();
+    this.arm(Math.min(this.polledAt + this.interval, this.states.due(fn)));
   }
 
   leave(fn: string): Promise<void> {
@@ -90,18 +92,20 @@ export class PollingNotifier implements Notifier {
     this.parts.listener.onWork(fn);
   }
 
-  private arm(): void {
+  /** Polls at this time, by `performance.now()`, unless it will do so before. */
+  private arm(at: number): void {
+    if (this.closed || at >= this.armedFor) return;
     clearTimeout(this.timer);
-    if (this.closed) return;
-    const due = Math.min(this.polledAt + this.interval, ...this.waiting().map((fn) => this.states.due(fn)));
-    this.timer = setTimeout(() => this.poll(), Math.max(1, Math.ceil(due - performance.now()))).unref();
+    this.armedFor = at;
+    this.timer = setTimeout(() => this.poll(), Math.max(1, Math.ceil(at - performance.now()))).unref();
   }
 
   private poll(): void {
     const now = performance.now();
+    this.armedFor = Infinity;
     const isTime = now - this.polledAt >= this.interval;
     if (isTime) this.polledAt = now;
     for (const fn of this.waiting()) if (isTime || this.states.due(fn) <= now) this.wake(fn);
-    this.arm();
+    this.arm(Math.min(this.polledAt + this.interval, ...this.waiting().map((fn) => this.states.due(fn))));
   }
 }

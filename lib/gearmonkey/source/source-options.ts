@@ -27,6 +27,11 @@ export interface RedisSourceOptions {
   onIllegal?: (message: string) => void;
 }
 
+/** How many polls fit into a lease at least: of fewer, the server could not tell an outage from the time between two. */
+export const POLLS_A_LEASE = 4;
+/** The same for a worker's presence. */
+const POLLS_A_PRESENCE = 5;
+
 /** The options with what they are where nothing is said. */
 export function withDefaults({
   onProblem = () => undefined,
@@ -35,8 +40,8 @@ export function withDefaults({
 }: RedisSourceOptions): Required<RedisSourceOptions> {
   return {
     pollInterval,
-    lease: Math.max(8000, 4 * pollInterval),
-    presence: Math.max(10_000, 5 * pollInterval),
+    lease: Math.max(8000, POLLS_A_LEASE * pollInterval),
+    presence: Math.max(10_000, POLLS_A_PRESENCE * pollInterval),
     maxStalls: 3,
     maxPayloadBytes: DEFAULT_MAX_PAYLOAD_BYTES,
     statistics: true,
