@@ -76,6 +76,21 @@ describe('A worker that polls', () => {
     await eventually(() => expect(ran.toSorted()).toEqual(['again', 'again', 'due']));
   });
 
+  it('tries a job again at its time though it had a free slot, and asked for none, when the job failed', async () => {
+    const fn = rig.fn();
+    let runs = 0;
+    await rig.client.run(fn, 1);
+    await runWorker(
+      polling(NEVER_MS),
+      fn,
+      () => {
+        if ((runs += 1) === 1) throw new Error('once');
+      },
+      { concurrency: 2, retry: { attempts: 2, delay: 50 } },
+    );
+    await eventually(() => expect(runs).toBe(2));
+  });
+
   it('creates recurring jobs at their times', async () => {
     const fn = rig.fn();
     const ran: unknown[] = [];

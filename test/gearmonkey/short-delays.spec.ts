@@ -51,16 +51,22 @@ describe('Delays of less than a second', () => {
     expect(Math.min(...measured)).toBeLessThan(LOOK_MS / 2);
   });
 
-  it('are kept for other workers by one that claims no more, and that no leader looks for', async () => {
-    const fn = rig.fn();
-    const { wake } = keysOf(fn);
-    await rig.client.run(fn, 'x');
-    const source = rig.source();
-    const claim = await claimOne(source, fn);
-    await rig.redis.del(wake);
-    await source.settle([retried(claim, DELAY_MS)]);
-    await eventually(async () => expect(await rig.redis.exists(wake)).toBe(1));
-  });
+  it.each([
+    ['waits', 0],
+    ['polls', 60_000],
+  ])(
+    'are kept for other workers by one that %s and claims no more, and that no leader looks for',
+    async (_, pollInterval) => {
+      const fn = rig.fn();
+      const { wake } = keysOf(fn);
+      await rig.client.run(fn, 'x');
+      const source = rig.source({ pollInterval });
+      const claim = await claimOne(source, fn);
+      await rig.redis.del(wake);
+      await source.settle([retried(claim, DELAY_MS)]);
+      await eventually(async () => expect(await rig.redis.exists(wake)).toBe(1));
+    },
+  );
 });
 
 describe('ShortDelays', () => {

@@ -51,7 +51,6 @@ export class PollingNotifier implements Notifier {
   }
 
   await(fn: string): void {
-    this.leadership.start();
     this.functions.add(fn);
     this.arm(Math.min(this.polledAt + this.interval, this.states.due(fn)));
   }
@@ -67,7 +66,8 @@ export class PollingNotifier implements Notifier {
   }
 
   look(fn: string): Promise<void> {
-    if (this.states.isWaiting(fn)) this.wake(fn);
+    if (!this.states.isWaiting(fn)) return this.leadership.lookAround([fn]);
+    this.wake(fn);
     return Promise.resolve();
   }
 
