@@ -103,13 +103,14 @@ function build() {
     'nest-cli.json',
     'scripts/embed.mjs',
     'scripts/build-qless.mjs',
+    'scripts/bundle.mjs',
     'scripts/build-page.mjs',
     'scripts/licenses.mjs',
     ...below('lib'),
     ...(hasPage ? below('dashboard') : []),
   ];
-  // The last file that the build writes.
-  if (modifiedAt('dist/qless/legacy/workers.lua') > Math.max(...sources.map(modifiedAt))) return;
+  // What the build makes last.
+  if (modifiedAt('dist/chunks') > Math.max(...sources.map(modifiedAt))) return;
   console.log('prepare: building dist');
   if (!run('npm', ['run', 'build'])) fail('`npm run build` failed; see its output above.');
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LIST_LOADED, tooMuchOf } from './support/loaded-files.js';
@@ -50,7 +50,26 @@ describe('the built package', () => {
 
   it('loads no optional package and no other entry point with the root', async () => {
     const loaded = (await run('module', LIST_LOADED)).split('\n');
-    expect(tooMuchOf(loaded, join(ROOT, 'dist'))).toEqual([]);
+    expect(tooMuchOf(loaded)).toEqual([]);
+  });
+
+  it('is few files, and loads a part of them', async () => {
+    const built = readdirSync(join(ROOT, 'dist'), { recursive: true, encoding: 'utf8' });
+    expect(built.filter((path) => path.endsWith('.js')).length).toBeLessThan(120);
+    const loaded = (await run('module', LIST_LOADED)).split('\n');
+    const own = loaded.filter((path) => path.startsWith('file:') && path.includes('/dist/chunks/'));
+    expect(own.length).toBeGreaterThan(5);
+    expect(own.length).toBeLessThan(40);
+  });
+
+  it('has the names of classes, which errors and logs show', () => {
+    const built = readdirSync(join(ROOT, 'dist'), { recursive: true, encoding: 'utf8' });
+    const texts = built
+      .filter((path) => path.endsWith('.js'))
+      .map((path) => readFileSync(join(ROOT, 'dist', path), 'utf8'));
+    // What two modules name alike, a bundler numbers. Of classes, it would be their name.
+    expect(texts.flatMap((text) => text.match(/\bclass \w+\$\d+|\w+\$\d+ = class\b/g) ?? [])).toEqual([]);
+    expect(texts.filter((text) => text.includes(' = class GearMonkeyModule {')).length).toBe(1);
   });
 });
 

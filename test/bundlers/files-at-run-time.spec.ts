@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const LIB = join(ROOT, 'lib');
 const DIST = join(ROOT, 'dist');
 
 /** What finds or reads a file. An address is made by `new URL` too, but never from `import.meta`. */
@@ -11,17 +12,19 @@ const FILES = /\bimport\.meta\b|\b__(?:dirname|filename)\b|['"](?:node:)?fs(?:\/
 
 /** Modules that may, since what they read is never a file of this package. */
 const MAY: Readonly<Record<string, string>> = {
-  'jobd/launcher/launcher.js': "whether a job's folder exists",
-  'jobd/launcher/native/libc.js': 'requires koffi, which is native, from where it is installed',
-  'jobd/launcher/native/pipe-reader.js': 'reads pipes of started programs',
-  'jobd/launcher/orphans.js': 'Linux says in /proc which processes a job left',
-  'jobd/launcher/process-identity.js': 'Linux says in /proc when a process began',
-  'jobd/storage/dialects.js': "a database's certificate that the options name",
-  'jobd/storage/sqlite-dialect.js': "SQLite's file that the options name",
-  'nest/app-version.js': "the app's package.json, if there is one",
+  'jobd/launcher/launcher.ts': "whether a job's folder exists",
+  'jobd/launcher/native/libc.ts': 'requires koffi, which is native, from where it is installed',
+  'jobd/launcher/native/pipe-reader.ts': 'reads pipes of started programs',
+  'jobd/launcher/orphans.ts': 'Linux says in /proc which processes a job left',
+  'jobd/launcher/process-identity.ts': 'Linux says in /proc when a process began',
+  'jobd/storage/dialects.ts': "a database's certificate that the options name",
+  'jobd/storage/sqlite-dialect.ts': "SQLite's file that the options name",
+  'nest/app-version.ts': "the app's package.json, if there is one",
 };
-/** What the build has made of a module with files: texts and nothing else. */
-const TEXTS = /^(?:export const \w+ = (?:"(?:[^"\\]|\\.)*"|\{(?:"(?:[^"\\]|\\.)*"[:,]?)+\});\n)+$/;
+/** Reads a statement of a module, or a call, that loads a module of this package. */
+const LOADS = /^(?:im|ex)port(?! type\b)[^;']*'(\.{1,2}\/[^']+\.js)'|\bimport\('(\.{1,2}\/[^']+\.js)'\)/gm;
+/** In a line: comments have apostrophes. */
+const STRINGS = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\\n]|\\.)*`/g;
 
 /** All modules that importing the entry points can load. */
 function reachable(): string[] {
@@ -32,30 +35,38 @@ function reachable(): string[] {
   const visit = (file: string) => {
     if (found.has(file)) return;
     found.add(file);
-    const text = readFileSync(file, 'utf8');
-    for (const [, path = ''] of text.matchAll(/(?:from|import)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g))
-      visit(join(dirname(file), path));
+    if (isEmbedded(file)) return;
+    for (const [, imported, loaded] of readFileSync(file, 'utf8').matchAll(LOADS))
+      visit(join(dirname(file), (imported ?? loaded ?? '').replace(/js$/, 'ts')));
   };
-  for (const entry of Object.values(exports)) if (typeof entry === 'object') visit(join(ROOT, entry.default));
-  return [...found];
+  for (const entry of Object.values(exports))
+    if (typeof entry === 'object')
+      visit(join(ROOT, entry.default.replace('./dist', 'lib').replace(/js$/, 'ts')));
+  return [...found].map((file) => relative(LIB, file));
 }
 
-const files = reachable();
-
 describe('The built package in a one-file bundle', () => {
+  const modules = reachable();
+
   it('reads no file of its own', () => {
-    expect(files).toContain(join(DIST, 'dashboard/page-assets.js'));
-    const reading = files.filter((file) => !isEmbedded(file) && FILES.test(readFileSync(file, 'utf8')));
-    expect(reading.map((file) => relative(DIST, file)).sort()).toEqual(Object.keys(MAY).sort());
+    expect(modules).toContain('dashboard/page-assets.ts');
+    const reading = modules.filter(
+      (path) => !isEmbedded(path) && FILES.test(readFileSync(join(LIB, path), 'utf8')),
+    );
+    expect(reading.sort()).toEqual(Object.keys(MAY).sort());
   });
 
-  it('has the texts of its files in modules', () => {
-    const embedded = files.filter(isEmbedded);
-    expect(embedded.map((file) => relative(DIST, file))).toContain('dashboard/page.embedded.js');
-    expect(embedded.filter((file) => !TEXTS.test(readFileSync(file, 'utf8')))).toEqual([]);
+  it('has the texts of its files in its code, so that nothing but koffi is found by where the code lies', () => {
+    expect(modules).toContain('dashboard/page.embedded.ts');
+    const files = readdirSync(DIST, { recursive: true, encoding: 'utf8' }).filter((path) =>
+      path.endsWith('.js'),
+    );
+    const code = files.map((path) => readFileSync(join(DIST, path), 'utf8').replace(STRINGS, "''"));
+    const found = code.flatMap((text) => text.match(/.*\bimport\.meta\b.*/g) ?? []);
+    expect(found.map((line) => line.trim())).toEqual([expect.stringMatching(/^const koffi = createRequire/)]);
   });
 });
 
 function isEmbedded(file: string): boolean {
-  return file.endsWith('.embedded.js');
+  return file.endsWith('.embedded.ts');
 }

@@ -1,7 +1,6 @@
 /** A daemon as it was built, in a process of its own: its options as JSON, `targets` as pairs; `poll` on stdin; SIGTERM drains it. */
 import { createInterface } from 'node:readline';
-// As the program does, without what is for Nest: it starts sooner, and its jobs do.
-import { JobdDaemon } from '../../dist/jobd/daemon/jobd-daemon.js';
+import { JobdDaemon } from '../../dist/jobd/index.js';
 
 const { targets, ...options } = JSON.parse(process.argv[2] ?? '{}');
 const say = (event, details = {}) => console.log(JSON.stringify({ event, ...details }));

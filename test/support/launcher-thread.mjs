@@ -1,6 +1,6 @@
 /** Runs a number of jobs in a thread, and posts their output. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { Launcher } from '../../dist/jobd/launcher/launcher.js';
+import { Launcher } from '../../lib/jobd/launcher/launcher.js';
 
 const launcher = new Launcher({ launcher: 'echo job {id}' }, 'thread');
 const jobs = Array.from({ length: workerData }, (_, id) => launcher.launch(id).result);

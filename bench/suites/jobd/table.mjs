@@ -6,8 +6,8 @@ const TARGET = 'low';
 /** An empty table as the original makes it, and a daemon that runs `/bin/true` for its rows; both are removed afterwards. */
 export async function withDaemon({ database, concurrency }, measure) {
   const { default: mysql } = await import('mysql2/promise');
-  // Imported as in the program: a larger process takes longer to fork.
-  const { JobdDaemon } = await import('../../../dist/jobd/daemon/jobd-daemon.js');
+  // Without Nest, as in the program: a larger process takes longer to fork.
+  const { JobdDaemon } = await import('../../../lib/jobd/daemon/jobd-daemon.js');
   const queries = await mysql.createConnection(database);
   const table = `jobs_${randomUUID().slice(0, 8)}`;
   await queries.query(ddl(table));

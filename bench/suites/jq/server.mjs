@@ -5,8 +5,8 @@
 import 'reflect-metadata';
 import { Controller, HttpCode, Module, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { messageAdapter } from '../../../dist/jq/master/message.adapter.js';
-import { listenMaster } from '../../../dist/jq/master/listen-master.js';
+import { messageAdapter } from '../../../lib/jq/master/message.adapter.js';
+import { listenMaster } from '../../../lib/jq/master/listen-master.js';
 import { portOf, readTask, report } from '../../harness/ipc.mjs';
 
 const { contender, redis } = readTask();

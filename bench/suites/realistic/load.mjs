@@ -57,9 +57,10 @@ export function slowHandlers(round, input, full) {
   });
 }
 
+/** @returns {{ promise: Promise<void>, resolve: () => void }} */
 function withResolvers() {
-  let resolve;
-  const promise = new Promise((settle) => (resolve = settle));
+  let resolve = () => {};
+  const promise = /** @type {Promise<void>} */ (new Promise((settle) => (resolve = () => settle())));
   return { promise, resolve };
 }
 

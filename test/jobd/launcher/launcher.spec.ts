@@ -9,7 +9,7 @@ import { commandOf } from '../../../lib/jobd/launcher/command.js';
 import { Launcher, type LauncherOptions } from '../../../lib/jobd/launcher/launcher.js';
 import { killOrphans } from '../../../lib/jobd/launcher/orphans.js';
 import { processWay } from '../../../lib/jobd/launcher/start-process.js';
-import { runProgram } from '../../support/test-process.js';
+import { runProgram, TYPESCRIPT } from '../../support/test-process.js';
 import { eventually, until } from '../../support/until.js';
 
 /** A zombie no longer runs, though its parent has not collected it yet. */
@@ -184,7 +184,7 @@ describe.each(Object.entries(WAYS))('Launcher with %s', (way, posixSpawn) => {
   });
 
   it('includes what a grandchild writes once its parent has ended', async () => {
-    const script = '(sleep 0.02; echo soon) & echo first';
+    const script = 'echo first; (sleep 0.02; echo soon) &';
     const result = run(script, { outputGrace: '60s' });
     await expect(result).resolves.toMatchObject({ result: 'ok', stdout: 'first\nsoon\n' });
   });
@@ -250,13 +250,13 @@ describe.each(Object.entries(WAYS))('Launcher with %s', (way, posixSpawn) => {
 
 describe('a program whose job has left a child behind that holds its output', () => {
   it('ends before the child does', async () => {
-    const lib = new URL('../../../dist/jobd/launcher/launcher.js', import.meta.url);
+    const lib = new URL('../../../lib/jobd/launcher/launcher.ts', import.meta.url);
     const text = `import { Launcher } from '${lib}';
       const launcher = new Launcher({ launcher: '/bin/sh ./left.sh', cwd: process.argv[1], outputGrace: 50 }, 'i');
       console.log((await launcher.launch(1).result).stdout);`;
     const folder = await mkdtemp(join(tmpdir(), 'gearmonkey-launcher-'));
     await writeFile(join(folder, 'left.sh'), 'sleep 60 & echo $!');
-    const { stdout } = await runProgram(process.execPath, ['--input-type=module', '-e', text, folder]);
+    const { stdout } = await runProgram(process.execPath, [...TYPESCRIPT, '--input-type=module', '-e', text, folder]);
     expect(isRunning(Number(stdout))).toBe(true);
     process.kill(Number(stdout), 'SIGKILL');
     await rm(folder, { recursive: true });
@@ -298,6 +298,7 @@ describe('a process that a signal without a name has ended', () => {
 describe('Launcher in a thread', () => {
   it('notices ends although threads get no signals', async () => {
     const thread = new Worker(new URL('../../support/launcher-thread.mjs', import.meta.url), {
+      execArgv: TYPESCRIPT,
       workerData: 20,
     });
     const [outputs] = (await once(thread, 'message')) as [string[]];
