@@ -256,7 +256,13 @@ describe('a program whose job has left a child behind that holds its output', ()
       console.log((await launcher.launch(1).result).stdout);`;
     const folder = await mkdtemp(join(tmpdir(), 'gearmonkey-launcher-'));
     await writeFile(join(folder, 'left.sh'), 'sleep 60 & echo $!');
-    const { stdout } = await runProgram(process.execPath, [...TYPESCRIPT, '--input-type=module', '-e', text, folder]);
+    const { stdout } = await runProgram(process.execPath, [
+      ...TYPESCRIPT,
+      '--input-type=module',
+      '-e',
+      text,
+      folder,
+    ]);
     expect(isRunning(Number(stdout))).toBe(true);
     process.kill(Number(stdout), 'SIGKILL');
     await rm(folder, { recursive: true });
