@@ -27,6 +27,10 @@ export class DashboardUrl implements OnApplicationBootstrap {
       const { url } = this;
       if (url !== undefined)
         this.log.log(`Without \`auth\` the dashboard answers only this machine, at ${url}`);
+      else if (typeof this.server?.address() === 'string')
+        this.log.warn(
+          'Without `auth` the dashboard refuses all requests by a socket in the file system. Give `auth`.',
+        );
     });
   }
 

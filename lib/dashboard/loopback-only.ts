@@ -18,7 +18,7 @@ export class LoopbackOnly implements OnApplicationBootstrap {
     if (this.options.auth || !server) return;
     server.prependListener('listening', () => {
       const address = server.address();
-      // A socket in the file system has its own rights.
+      // By a socket in the file system, all requests are refused: LocalAccess.
       if (address === null || typeof address === 'string' || isLoopback(address.address)) return;
       // Before any connection is accepted, but after the other listeners, which read the address.
       process.nextTick(() => server.close());

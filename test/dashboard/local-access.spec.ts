@@ -1,9 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Logger, VersioningType, type INestApplication, type LoggerService } from '@nestjs/common';
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { request as requestByHttp, type IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { connect, type AddressInfo, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
 import { DashboardModule, type DashboardModuleOptions } from 'nestjs-gearmonkey/dashboard';
@@ -222,6 +225,27 @@ describe.each(PLATFORMS)('a dashboard without `auth` on %s', (platform) => {
     const cookie = `Cookie: ${cookieOf(base)}\r\n`;
     await expect(answerTo(`Host: ${new URL(base).host}\r\n${cookie}`)).resolves.toContain('200');
     await expect(answerTo(cookie)).resolves.toContain('403');
+  });
+
+  it('says that it refuses requests by a socket in the file system', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gearmonkey-dashboard-'));
+    const socketPath = join(folder, 'app.sock');
+    const app = await apps.create(platform, modules());
+    const lines = linesOfLog();
+    // Fastify takes an object only, and Express a path.
+    await app.listen(platform === 'fastify' ? { path: socketPath } : (socketPath as never));
+    expect(lines).toEqual([expect.stringContaining('refuses all requests by a socket in the file system')]);
+    const sent = requestByHttp({
+      socketPath,
+      path: '/jobs/',
+      headers: { host: 'localhost' },
+      agent: false,
+    }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    response.resume();
+    expect(response.statusCode).toBe(403);
+    await app.close();
+    await rm(folder, { recursive: true });
   });
 
   it('has the token of the environment, so that restarts and processes of one app share it', async () => {

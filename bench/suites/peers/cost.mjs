@@ -17,6 +17,7 @@ export async function cost({ contender, addresses, jobs, input, count }) {
     const total = jobs(count);
     return {
       ...(await lifeCost(queue, usage, input, total, shares)),
+      workerCpu1: await aloneCost(queue, input, jobs(count / 2)),
       memory: await memoryPerWaitingJob(queue, usage, input, total),
     };
   } finally {
@@ -26,28 +27,39 @@ export async function cost({ contender, addresses, jobs, input, count }) {
 }
 
 /** CPU microseconds of this process while enqueueing and while processing; the worker's counts after it has started. */
-async function life(queue, input, count) {
+async function life(queue, input, count, enqueued = async () => {}) {
   const before = process.cpuUsage();
   await enqueueAll(queue, input, count);
   const { user, system } = process.cpuUsage(before);
+  await enqueued();
   const { cpuMicroseconds } = await drain(queue, count, IN_FLIGHT);
   return { client: user + system, worker: cpuMicroseconds };
 }
 
 async function lifeCost(queue, usage, input, count, shares) {
   const before = { cpu: await usage.cpu(), calls: await usage.calls() };
-  const node = await life(queue, input, count);
+  let between = before.cpu;
+  const node = await life(queue, input, count, async () => void (between = await usage.cpu()));
   const [cpu, calls] = [await usage.cpu(), await usage.calls()];
   const main = mainThreadOf(before.cpu, cpu);
   const { commands, scripted } = split(before.calls, calls, shares);
   return {
     redisCpu: (cpu.all - before.cpu.all) / count,
+    redisEnqueue: (between.all - before.cpu.all) / count,
+    redisRun: (cpu.all - between.all) / count,
     redisMainCpu: main === null ? null : main / count,
     commands: commands / count,
     scripted: scripted / count,
     clientCpu: node.client / count,
     workerCpu: node.worker / count,
   };
+}
+
+/** CPU microseconds of a worker that runs one job at a time. */
+async function aloneCost(queue, input, count) {
+  await fill(queue, input, count);
+  const { cpuMicroseconds } = await drain(queue, count, 1);
+  return cpuMicroseconds / count;
 }
 
 function mainThreadOf(before, after) {
