@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isUint8Array } from 'node:util/types';
+import { isPromise, isUint8Array } from 'node:util/types';
 import { decode, encode, ExtensionCodec } from '@msgpack/msgpack';
 import {
   InvalidOptionError,
@@ -61,16 +61,24 @@ export function write(codec: Codec, fn: string, what: PayloadPart, value: unknow
 /** A user's codec may return anything, for example a Promise, which JavaScript doesn't prevent. @throws TypeError */
 export function checkPayload(payload: unknown): Payload {
   if (typeof payload === 'string' || isUint8Array(payload)) return payload;
+  if (isPromise(payload)) payload.catch(() => undefined);
   throw new TypeError(`the codec returned ${describe(payload)} where a string or a Uint8Array is expected`);
 }
 
 /** @throws UnreadablePayloadError */
 export function read(codec: Codec, fn: string, what: PayloadPart, bytes: Uint8Array): unknown {
   try {
-    return codec.decode(bytes);
+    return settled(codec.decode(bytes));
   } catch (error) {
     throw new UnreadablePayloadError(fn, what, codec.name, messageOf(error));
   }
+}
+
+/** @throws TypeError */
+function settled(value: unknown): unknown {
+  if (!isPromise(value)) return value;
+  value.catch(() => undefined);
+  throw new TypeError('the codec returned a Promise');
 }
 
 /** The bytes that a reader of the payload gets. */

@@ -225,6 +225,8 @@ describe('gearmonkey', () => {
           { fn: other, workers: 0, ids: [] },
         ],
       ]);
+      // Its worker says that there is such a function when it first leads it.
+      await eventually(async () => expect(await rig.client.functions()).toContain(fn));
       const every = await ask('workers', '--json');
       expect(every).toMatchObject({ code: 0, stderr: '' });
       const [all] = valuesOf(every) as [{ fn: string; workers: number }[]];

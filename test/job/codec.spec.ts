@@ -102,7 +102,22 @@ describe('write, with a custom codec', () => {
   });
 });
 
+describe('write, with a codec whose Promise fails', () => {
+  it('refuses it, and leaves no rejection that is not handled', () => {
+    const encode = () => Promise.reject(new Error('no codec')) as unknown as string;
+    expect(() => write({ name: 'own', encode, decode: () => 1 }, 'fn', 'input', 'x')).toThrow('a Promise');
+  });
+});
+
 describe('read', () => {
+  it('refuses a Promise of a custom codec, whatever becomes of it', () => {
+    for (const decode of [async () => 1, () => Promise.reject(new Error('no codec'))]) {
+      const codec = { name: 'late', encode: () => '', decode };
+      expect(() => read(codec, 'fn', 'input', bytes())).toThrow(UnreadablePayloadError);
+      expect(() => read(codec, 'fn', 'input', bytes())).toThrow('the codec returned a Promise');
+    }
+  });
+
   it.each([
     ['json', bytes(255, 254), 'it is not UTF-8'],
     ['text', bytes(0xc3), 'it is not UTF-8'],
