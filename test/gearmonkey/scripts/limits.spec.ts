@@ -295,6 +295,15 @@ describe('limits in the scripts', () => {
       expect(await text('2', 'attempts')).toBe('0');
     });
 
+    it.each(['high', 'normal', 'low', 'scheduled'] as const)(
+      'is found in %s while the limit has no other',
+      async (queue) => {
+        await setLimit(redis(), fn, 'limit', '1:::fair:');
+        await enqueue(redis(), fn, ['x'], { queue, score: queue === 'scheduled' ? 1 : '' });
+        expect(await ids(claim(redis(), fn))).toEqual(['1']);
+      },
+    );
+
     it('runs as any other on a worker that has no limit', async () => {
       await setLimit(redis(), fn, 'limit', '1:::fair:');
       await enqueue(redis(), fn, ['x', 'y']);

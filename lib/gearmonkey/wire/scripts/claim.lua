@@ -57,9 +57,8 @@ if #ARGV < 9 then
   if found == 0 and (KEYS[11] or ARGV[7] == '') then return { {}, {}, {}, -1, 0 } end
   if found == 1 then
     control = pcall('HMGET', KEYS[10], 'paused', 'limit', 'override')
-    if control[2] and keeps_nothing(control[2], limit_prefix(KEYS[1])) and call('EXISTS', unpack(KEYS, 3, 7)) == 0 then
-      return { {}, {}, {}, -1, 0, {} }
-    end
+    -- The one key that exists is the control's.
+    if control[2] and keeps_nothing(control[2], limit_prefix(KEYS[1])) then return { {}, {}, {}, -1, 0, {} } end
   end
 end
 local now = clock(ARGV[1])
