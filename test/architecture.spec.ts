@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import {
   emptyRows,
   machinePaths,
-  tooLong,
   vagueFolders,
   violations,
   type Arrows,
@@ -14,7 +13,6 @@ import {
 } from './support/architecture.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const MAX_LINES = 250;
 
 const TOOLS = ['job', 'flow', 'net', 'package'];
 const SYSTEM = [...TOOLS, 'worker', 'redis', 'nest'];
@@ -156,10 +154,6 @@ describe('lib', () => {
     expect(emptyRows(lib, ARROWS)).toEqual([]);
   });
 
-  it(`has no file of more than ${MAX_LINES} lines`, () => {
-    expect(tooLong(read(lib), MAX_LINES)).toEqual([]);
-  });
-
   it('calls the C library through one door', () => {
     const callers = [...read(lib.filter((path) => path.startsWith('lib/jobd/')))]
       .filter(([path, text]) => !path.includes('/native/') && text.includes('/native/'))
@@ -277,9 +271,7 @@ describe('the checks themselves', () => {
     ]);
   });
 
-  it('find long files, vague folders and paths of one machine', () => {
-    const long = 'x\n'.repeat(MAX_LINES + 1);
-    expect(tooLong(new Map([['lib/a.ts', long]]), MAX_LINES)).toEqual(['lib/a.ts has 251 lines']);
+  it('find vague folders and paths of one machine', () => {
     expect(vagueFolders(['lib/job/utils/a.ts', 'lib/utils.ts'])).toEqual(['lib/job/utils/a.ts']);
     const [place = ''] = MACHINE_PATHS;
     expect(machinePaths(new Map([['a.md', `one\nsee ${place}x`]]), MACHINE_PATHS)).toEqual([

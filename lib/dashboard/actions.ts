@@ -5,7 +5,6 @@ import type { RunOptions } from '../gearmonkey/client/run-options.js';
 import type { ActReply, ActRequest, Which } from './api.js';
 import { audit, type AuditEvent } from './audit.js';
 import { deedEvent, nameIn, toldOf } from './audited.js';
-import { countOf } from './bulk-count.js';
 import { BulkRuns, type BulkWork } from './bulk-runs.js';
 import { cancelWork, mendWork, type MayCancel } from './bulk-work.js';
 import { concernedBy, isUnlimited } from './concerned.js';
@@ -13,9 +12,12 @@ import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
 import { inputOf } from './request-input.js';
 import { Snapshots } from './snapshots.js';
-import { actOnSystem } from './system-acts.js';
 import { dateOf } from './times.js';
 import { ACTIONS, DashboardAccess, type ViewedFunction } from './viewed-instance.js';
+import { groupOf } from '../gearmonkey/client/failure-groups.js';
+import type { ListedJob } from '../job/job-views.js';
+import type { SourceTables } from '../job/source-tables.js';
+import { askSystem } from './system-questions.js';
 
 const CANCELLABLE: readonly JobState[] = ['waiting', 'scheduled', 'retrying', 'running'];
 
@@ -230,4 +232,70 @@ function asRequest(body: unknown): ActRequest {
     if (value !== undefined && (typeof value !== 'object' || value === null))
       throw ApiFailure.invalid(name, 'an object');
   return body as ActRequest;
+}
+
+/** Jobs with a tag are looked at one by one, at most so many pages. */
+const MOST_PAGES = 10;
+
+const A_PAGE = 100;
+
+type Count = Pick<ActReply, 'count' | 'atLeast' | 'atMost' | 'looked'>;
+
+/** How many jobs there are now that an action would be done to; of a group, among those that `failures` looks at. */
+async function countOf(viewed: ViewedFunction, which: Which, state: JobState): Promise<Count> {
+  const { group, tag, before } = which;
+  const { client, fn } = viewed;
+  if (tag !== undefined) return countTagged(viewed, tag, (job) => isOf(job, which, state));
+  const { total } = await client.list(fn, { state, size: 1 });
+  if (group === undefined) return { count: total, ...(before !== undefined && { atMost: true }) };
+  const { groups, looked, total: failed } = await client.groupedFailures(fn);
+  const count = groups.find((one) => one.group === group)?.count ?? 0;
+  return { count, ...(failed > looked && { atLeast: true, looked }) };
+}
+
+async function countTagged(
+  { client, fn }: ViewedFunction,
+  tag: string,
+  isChosen: (job: ListedJob) => boolean,
+): Promise<Count> {
+  if (typeof tag !== 'string') throw ApiFailure.invalid('which.tag', 'text');
+  let count = 0;
+  let page: string | undefined = '';
+  for (let pages = 0; pages < MOST_PAGES && page !== undefined; pages++) {
+    const found = await client.find(fn, { tag, size: A_PAGE, page });
+    count += found.jobs.filter(isChosen).length;
+    page = found.next;
+  }
+  return { count, ...(page !== undefined && { atLeast: true }) };
+}
+
+function isOf(job: ListedJob, { group, before }: Which, state: JobState): boolean {
+  if (job.state !== state || (group !== undefined && groupOf(job.error) !== group)) return false;
+  const end = dateOf('which.before', before);
+  return !end || (job.times.finished !== undefined && job.times.finished < end);
+}
+
+const MAX_KEY = 2048;
+
+/** Does what a request asks to qless, JQ or jobd. @throws ApiFailure 400, 404, 502, 503 */
+async function actOnSystem(tables: SourceTables, fn: string, request: ActRequest): Promise<ActReply> {
+  const { action, row, kind = '' } = request;
+  const verb = tables.verbs.find((one) => one === action);
+  if (!verb) throw ApiFailure.invalid('action', `one of ${tables.verbs.join(', ')}`);
+  if (request.dry) return { ok: true, count: 1 };
+  if (row === undefined) return enqueue(tables, { fn, action, kind, input: inputOf(request) });
+  const { view, key } = row;
+  if (!tables.views.includes(view) || typeof key !== 'string' || key.length > MAX_KEY)
+    throw ApiFailure.invalid('row', 'a row of a table');
+  const count = await askSystem(() => tables.act({ view, verb, key, fn }));
+  return { ok: true, count, changed: count > 0 };
+}
+
+async function enqueue(
+  { enqueue: can }: SourceTables,
+  { action, ...job }: { action: string; fn: string; kind: string; input: unknown },
+): Promise<ActReply> {
+  if (action !== 'run' || !can) throw ApiFailure.invalid('row', 'the row that it is about');
+  if (typeof job.kind !== 'string') throw ApiFailure.invalid('kind', 'text');
+  return { ok: true, id: await askSystem(() => can.enqueue(job)) };
 }

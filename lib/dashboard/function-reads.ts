@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { messageOf } from '../job/errors.js';
-import type { JobStatistics, StatisticsOptions } from '../job/statistics.js';
+import type { JobStatistics, StatisticsOptions, TimeStatistics } from '../job/statistics.js';
 import type { Schedule } from '../gearmonkey/recurring/schedule.js';
 import type { Rights } from './api.js';
 import type { Counted } from './counted.js';
@@ -13,7 +13,6 @@ import { Redaction } from './redaction.js';
 import { scheduleWords } from './schedule-words.js';
 import { SharedReads } from './shared-reads.js';
 import { dateOf } from './times.js';
-import { sumOf } from './statistics-sum.js';
 import { unknownAmong } from './unknown-functions.js';
 import { DashboardAccess, type Viewed, type ViewedFunction } from './viewed-instance.js';
 
@@ -200,4 +199,38 @@ function periodOf({ by, from, to }: Query): StatisticsOptions {
     throw ApiFailure.invalid('by', 'minute, hour or day');
   const [first, last] = [dateOf('from', from), dateOf('to', to)];
   return { ...(by && { by }), ...(first && { from: first }), ...(last && { to: last }) };
+}
+
+/** Adds up the statistics of functions, interval by interval. */
+function sumOf(all: readonly (readonly JobStatistics[])[]): JobStatistics[] {
+  const sums = new Map<number, JobStatistics>();
+  for (const one of all.flat()) {
+    const known = sums.get(one.at.getTime());
+    sums.set(one.at.getTime(), known ? added(known, one) : one);
+  }
+  return [...sums.values()].toSorted((one, other) => one.at.getTime() - other.at.getTime());
+}
+
+function added(one: JobStatistics, other: JobStatistics): JobStatistics {
+  return {
+    at: one.at,
+    done: one.done + other.done,
+    failed: one.failed + other.failed,
+    retried: one.retried + other.retried,
+    stalled: one.stalled + other.stalled,
+    wait: addedTimes(one.wait, other.wait),
+    run: addedTimes(one.run, other.run),
+  };
+}
+
+function addedTimes(one: TimeStatistics, other: TimeStatistics): TimeStatistics {
+  const count = one.count + other.count;
+  const counts = new Map(one.classes.map(({ most, count: times }) => [most, times]));
+  for (const { most, count: times } of other.classes) counts.set(most, (counts.get(most) ?? 0) + times);
+  const classes = [...counts].map(([most, times]) => ({ most, count: times }));
+  return {
+    count,
+    mean: count === 0 ? 0 : (one.mean * one.count + other.mean * other.count) / count,
+    classes: classes.toSorted((a, b) => a.most - b.most),
+  };
 }

@@ -2,9 +2,9 @@ import { defined } from '../job/defined.js';
 import { MalformedJobError } from '../job/errors.js';
 import { stepField } from '../job/steps.js';
 import type { StreamKind } from '../job/streams.js';
-import { rawCodec } from './raw-codec.js';
 import type { DescribedJob } from '../gearmonkey/client/view-store.js';
 import { isStatus, textOf, toJob, type StoredJob } from '../gearmonkey/wire/stored-job.js';
+import type { Codec } from '../job/codec.js';
 
 /** Fields that the view shows under other names, or that are of no use to people. */
 const KNOWN =
@@ -76,3 +76,10 @@ function withoutHeaders(json: string | undefined): string | undefined {
     return undefined;
   }
 }
+
+/** Leaves payloads as they are: what is shown of a job never depends on whether its payloads can be read. */
+const rawCodec: Codec = {
+  name: 'raw',
+  encode: (value) => String(value),
+  decode: () => undefined,
+};

@@ -1,15 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KeysOf } from '../gearmonkey/wire/protocol.js';
-import type { Role } from '../gearmonkey/wire/rights.js';
+import { type Role, callsOf } from '../gearmonkey/wire/rights.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
-import { checkRights } from './check-rights.js';
 import { Examination } from './examination.js';
 import type { Diagnosis, Finding } from './finding.js';
 import { suspectFunction } from './function-checks.js';
 import { findFunctions, type ExaminedFunction } from './function-names.js';
 import { checkServer } from './server-checks.js';
-import { checkSlowScripts } from './slow-scripts.js';
 import { confirmed } from './suspicion.js';
+import { describeMissing, missingCalls } from '../redis/rights.js';
+import * as limitScripts from '../gearmonkey/wire/limit-scripts.js';
+import * as scheduleScripts from '../gearmonkey/wire/schedule-scripts.js';
+import * as scripts from '../gearmonkey/wire/scripts.js';
 
 /** Between two looks at what may be only a moment. */
 const SECOND_LOOK_MS = 500;
@@ -44,4 +46,78 @@ async function checkFunction(examination: Examination, examined: ExaminedFunctio
   if (first.length === 0) return [];
   await pause(SECOND_LOOK_MS);
   return confirmed(first, await suspectFunction(examination, examined));
+}
+
+/** One call checks so many: it keeps the server from its work. */
+const MOST_FUNCTIONS = 50;
+
+/** What the connection's user may not do of what its role needs. */
+async function checkRights(
+  examination: Examination,
+  functions: readonly ExaminedFunction[],
+  role: Role,
+): Promise<Finding[]> {
+  const some = functions.slice(0, MOST_FUNCTIONS);
+  if (some.length === 0) return [];
+  const calls = some.flatMap(({ keys }) => callsOf(role, keys));
+  const missing = await examination.look('rights', () => missingCalls(examination.redis, calls));
+  if (!missing || missing.length === 0) return [];
+  return [
+    {
+      code: 'RIGHTS',
+      severity: 'warning',
+      title: `${describeMissing(missing, `the role "${role}"`)}.`,
+      remedy: `docs/operate/security.md has the rights of each role. For another role: --as client, worker or operator.`,
+    },
+  ];
+}
+
+const MOST_ENTRIES = 128;
+
+const RECENT_SECONDS = 3_600;
+
+const NAMES = new Map(
+  Object.entries<unknown>({ ...scripts, ...limitScripts, ...scheduleScripts }).flatMap(([name, script]) =>
+    typeof script === 'object' && script !== null && 'sha' in script ? [[String(script.sha), name]] : [],
+  ) as [string, string][],
+);
+
+/** Scripts of this package in the server's slow log, of the last hour and slower than `least` milliseconds. */
+async function checkSlowScripts(examination: Examination, least: number): Promise<Finding[]> {
+  const { redis } = examination;
+  const reply = await examination.look('SLOWLOG', () => redis.slowlog('GET', MOST_ENTRIES));
+  const time = await examination.look('TIME', () => redis.time());
+  const now = Number(time?.[0] ?? Date.now() / 1000);
+  const slow = entriesOf(reply).filter(({ at, ms }) => ms >= least && at > now - RECENT_SECONDS);
+  if (slow.length === 0) return [];
+  const longest = Math.max(...slow.map(({ ms }) => ms));
+  const names = [...new Set(slow.map(({ name }) => name))].sort();
+  return [
+    {
+      code: 'SLOW_SCRIPTS',
+      severity: 'warning',
+      title: `${slow.length} calls of the scripts ${names.join(', ')} took up to ${Math.round(longest)} ms in the last hour.`,
+      remedy:
+        'Look for a busy machine, swapping, slow disks with appendfsync always, or very large inputs and lists. ' +
+        'SLOWLOG RESET forgets these calls.',
+    },
+  ];
+}
+
+interface Entry {
+  readonly name: string;
+  /** Seconds since 1970. */
+  readonly at: number;
+  readonly ms: number;
+}
+
+function entriesOf(reply: unknown): Entry[] {
+  if (!Array.isArray(reply)) return [];
+  return reply.flatMap((entry: unknown): Entry[] => {
+    if (!Array.isArray(entry)) return [];
+    const [, at, micros, args] = entry as unknown[];
+    const sha = Array.isArray(args) ? String(args[1]) : '';
+    const name = NAMES.get(sha);
+    return name === undefined ? [] : [{ name, at: Number(at), ms: Number(micros) / 1000 }];
+  });
 }

@@ -3,8 +3,7 @@ import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { ConfigurationError } from '../job/errors.js';
 import type { FunctionRef } from '../job/job-definition.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
-import { notePlaced, overriddenWarnings, unplacedWarnings } from './decorated-classes.js';
-import { annotationOf, refuseReplaced } from './metadata.js';
+import { annotationOf, refuseReplaced, decoratedOf, decoratedPrototypes } from './metadata.js';
 import { observerMetadata, type Observed, type ObserverAnnotation } from './observer.decorators.js';
 import { RECURRING_METADATA, type RecurringAnnotation } from './recurring.decorator.js';
 import { WORKER_METADATA, type WorkerAnnotation } from './worker.decorator.js';
@@ -121,4 +120,58 @@ function prototypeOf(wrapper: HostWrapper): object | undefined {
   return typeof instance === 'object' && instance !== null
     ? (Object.getPrototypeOf(instance) as object)
     : undefined;
+}
+
+/** How many classes a warning names. */
+const MAX_NAMED = 20;
+
+/** What a container knows of a provider or controller. */
+interface Placed {
+  readonly token: unknown;
+  readonly prototype: object | undefined;
+}
+
+/** Prototypes of classes that an app of this process has. */
+const placed = new WeakSet<object>();
+
+/** Remembers which classes an app has, also as the classes that others extend. */
+function notePlaced(all: readonly Placed[]): void {
+  for (const { token, prototype } of all) {
+    // The token of a mock stands for the class.
+    const replaced = typeof token === 'function' ? (token.prototype as object | undefined) : undefined;
+    for (const start of [prototype, replaced])
+      for (let part = start ?? null; part; part = parentOf(part)) placed.add(part);
+  }
+}
+
+/** A line about classes whose jobs do not run, because they are in no module. */
+function unplacedWarnings(): string[] {
+  const names = decoratedPrototypes()
+    .filter((prototype) => !placed.has(prototype))
+    .map((prototype) => prototype.constructor.name);
+  if (names.length === 0) return [];
+  const listed = names.slice(0, MAX_NAMED).join(', ') + (names.length > MAX_NAMED ? ', …' : '');
+  return [
+    `Decorated methods of ${listed} are not called: no module of this app has the class. Add it to the \`providers\` ` +
+      'of a module, or set `workers: false` for an app that runs no jobs.',
+  ];
+}
+
+/** Lines about methods that override a decorated one without a decorator of their own. */
+function overriddenWarnings(prototype: object): string[] {
+  const lines: string[] = [];
+  for (let part = parentOf(prototype); part; part = parentOf(part))
+    for (const { key, decorator, method } of decoratedOf(part)) {
+      const handler = (prototype as Record<string, unknown>)[method];
+      if (typeof handler !== 'function' || annotationOf(key, handler) !== undefined) continue;
+      lines.push(
+        `${prototype.constructor.name}.${method} overrides ${part.constructor.name}.${method} without its @${decorator}, ` +
+          `so it is not called. Write @${decorator} above it too.`,
+      );
+    }
+  return lines;
+}
+
+function parentOf(prototype: object): object | null {
+  return Object.getPrototypeOf(prototype) as object | null;
 }

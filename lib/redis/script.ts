@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
-import { withIncludes } from './includes.js';
 import type { LuaFiles } from './lua-files.js';
 
 type Argument = string | number | Uint8Array;
@@ -111,4 +110,18 @@ function toWritable(arg: Argument): string | number | Buffer {
     throw new TypeError(`An argument of a script must be text, a number or bytes, got ${String(arg)}.`);
   if (typeof arg !== 'object' || Buffer.isBuffer(arg)) return arg;
   return Buffer.from(arg.buffer, arg.byteOffset, arg.byteLength);
+}
+
+const INCLUDE = /^-- include (\S+)$/;
+
+/** Replaces each line `-- include NAME` with that file and its own includes; a repeated include is left out. */
+function withIncludes(text: string, read: (name: string) => string, known: Set<string> = new Set()): string {
+  const lines = text.split('\n').flatMap((line) => {
+    const [, name] = INCLUDE.exec(line) ?? [];
+    if (name === undefined) return [line];
+    if (known.has(name)) return [];
+    known.add(name);
+    return [withIncludes(read(name), read, known).trimEnd()];
+  });
+  return lines.join('\n');
 }

@@ -17,9 +17,9 @@ import type { Claim, Outcome, SourceLimit } from '../job/job-source.js';
 import { memberOf } from '../redis/lease-keeper.js';
 import { areTicksReal } from './real-time.js';
 import { ownLimit, RedisLimits, withOwnLimit } from './redis-limits.js';
-import { inOrder, scoresOf } from './scheduled-scores.js';
 import type { TestBackend, WaitingJob } from './test-backend.js';
 import { JobTestingError } from './testing-errors.js';
+import { NEVER_SECONDS } from '../job/flows.js';
 
 /** Shorter than the default timeout of test runners. */
 const ANSWER_MS = 4000;
@@ -245,4 +245,19 @@ export class RedisBackend implements TestBackend {
   private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
     return this.connections.commands.insist(question, ANSWER_MS);
   }
+}
+
+/** Sorts by time and then by number. Redis sorts ids with the same time as text, and with a test's clock many have the same. */
+function inOrder(one: WaitingJob, other: WaitingJob): number {
+  return one.due - other.due || Number(one.id) - Number(other.id);
+}
+
+/** Ids and scores, alternating; scores are seconds. */
+function scoresOf(flat: readonly string[]): WaitingJob[] {
+  return flat.flatMap((id, index) => (index % 2 === 0 ? [{ id, due: dueOf(Number(flat[index + 1])) }] : []));
+}
+
+/** Jobs that wait for others have a score that never comes. */
+function dueOf(score: number): number {
+  return score === NEVER_SECONDS ? Infinity : Math.round(score * 1000);
 }

@@ -10,8 +10,7 @@ import { showAs } from '../job/show-as.js';
 import { EnqueuedJobs, type JobToFind } from './enqueued-jobs.js';
 import { checkExpected, type EnqueuedJob, type ExpectedJob } from './expected-job.js';
 import type { Interventions } from './interventions.js';
-import { keyOf, type JobRecords, type JobStep } from './job-records.js';
-import { placementOf } from './performed-job.js';
+import { keyOf, type JobRecords, type JobStep, type JobRecord } from './job-records.js';
 import { Permit, type Drained } from './run-permits.js';
 import type { TestBackend } from './test-backend.js';
 import {
@@ -26,9 +25,18 @@ import {
 } from './test-jobs.options.js';
 import type { TestRun } from './test-run.js';
 import type { TestSource } from './test-source.js';
-import { JobTestingError } from './testing-errors.js';
+import { JobTestingError, JobTestTimeoutError } from './testing-errors.js';
 import { timeOf } from './testing-options.js';
-import { waitForStep } from './wait-for-step.js';
+import { randomUUID } from 'node:crypto';
+import type { Placement } from '../gearmonkey/client/job-store.js';
+import { placedLimit } from '../gearmonkey/client/limit-access.js';
+import {
+  placementOf as placedAt,
+  type AddedOptions,
+  type RunOptions,
+} from '../gearmonkey/client/run-options.js';
+import type { Changes } from './changes.js';
+import { RealTime } from './real-time.js';
 
 /** @internal */
 export interface TestJobsParts {
@@ -247,4 +255,65 @@ export class TestJobs {
         'testing module, or import the module that has it.',
     );
   }
+}
+
+/**
+ * Where a job that a test performs is placed. With a limit it gets a key that no other job has, so it can run at once.
+ *
+ * @throws LimitKeyError if the function could not make its key · ConfigurationError, InvalidOptionError
+ */
+function placementOf(
+  functions: KnownFunctions,
+  ref: FunctionRef,
+  input: unknown,
+  { options, added }: { options: RunOptions; added: AddedOptions },
+): Placement {
+  const placement = placedAt(options, added);
+  const limit = functions.limitOf(ref);
+  if (!limit) return placement;
+  const placed = placedLimit(limit, [input], placement);
+  return { ...placement, limit: { ...placed, onFull: 'wait', keys: [`perform:${randomUUID()}`] } };
+}
+
+/** What is waited for. */
+interface AwaitedStep {
+  readonly ref: FunctionRef;
+  readonly expected: ExpectedJob;
+  readonly step: JobStep;
+  /** Milliseconds of real time. */
+  readonly timeout: number;
+}
+
+/** The first job that has come so far, now or before. @throws JobTestTimeoutError, JobTestingError */
+async function waitForStep(
+  jobs: EnqueuedJobs,
+  { changes, hasClosed }: { readonly changes: Changes; readonly hasClosed: () => boolean },
+  awaited: AwaitedStep,
+): Promise<JobRecord> {
+  const { ref, expected, step, timeout } = awaited;
+  const time = new RealTime(timeout);
+  try {
+    for (;;) {
+      const seen = changes.version;
+      const found = jobs.recordsOf(ref, expected).find(({ steps }) => steps.includes(step));
+      if (found) return found;
+      if (hasClosed()) throw new JobTestingError(`The app was closed before a job was ${step}.`);
+      if (time.isOver) throw late(jobs, awaited);
+      await Promise.race([changes.since(seen), time.over]);
+    }
+  } finally {
+    time.clear();
+  }
+}
+
+function late(jobs: EnqueuedJobs, { ref, expected, step, timeout }: AwaitedStep): JobTestTimeoutError {
+  const fn = functionName(ref);
+  const states = jobs
+    .recordsOf(ref, expected)
+    .map(({ id, steps }) => `${fn} ${id} is ${steps.at(-1) ?? '?'}`);
+  const seen = states.length > 0 ? states.join(', ') : jobs.missing(ref, expected);
+  return new JobTestTimeoutError(
+    `No job of "${fn}" was ${step} within ${timeout} ms: ${seen}. In manual mode jobs run while drain(), advance() or perform() does.`,
+    timeout,
+  );
 }

@@ -2,16 +2,14 @@ import type { Clock } from '../job/clock.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLimit } from '../job/job-source.js';
 import { showAs } from '../job/show-as.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
-import { isAnyDue, nextDueOf, waitingJobs, type NamedJob } from './due-jobs.js';
 import { HeldJobs } from './held-jobs.js';
-import { hasExpired, type JobName } from './job-records.js';
-import { OpenFunctions } from './open-functions.js';
+import { hasExpired, type JobName, type JobRecords } from './job-records.js';
 import { turnOfEventLoop } from './real-time.js';
-import { Requests } from './requests.js';
-import { ENDINGS, type Ending, type Permit } from './run-permits.js';
-import { runnableOf, type WaitingJob } from './test-backend.js';
-import type { TestSourceParts } from './test-source-parts.js';
+import { ENDINGS, type Ending, type Permit, type Permits } from './run-permits.js';
+import { runnableOf, type WaitingJob, waitingOf, type TestBackend } from './test-backend.js';
 import { tickNow, type Ticked } from './test-ticks.js';
+import type { Changes } from './changes.js';
+import type { FlowEnds } from './flow-ends.js';
 
 /** The source of a test's jobs. A worker gets those that the test allows and that are due by the test's clock. */
 export class TestSource implements JobSource {
@@ -246,4 +244,108 @@ export class TestSource implements JobSource {
     this.parts.records.note(fn, id, ending);
     this.parts.permits.count(this.parts.instance, fn, id, ending);
   }
+}
+
+/** A waiting job and its function. */
+interface NamedJob extends WaitingJob {
+  readonly fn: string;
+}
+
+type Allows = (fn: string, id: string) => boolean;
+
+/** The waiting jobs of some functions. */
+async function waitingJobs(backend: TestBackend, functions: readonly string[]): Promise<NamedJob[]> {
+  const all = await waitingOf(backend, functions);
+  return all.flatMap(({ fn, jobs }) => [...jobs].map((job) => ({ fn, ...job })));
+}
+
+/** Whether an allowed job may run now. */
+async function isAnyDue(
+  backend: TestBackend,
+  functions: readonly string[],
+  now: number,
+  allows: Allows,
+): Promise<boolean> {
+  for (const { fn, jobs } of await runnableOf(backend, functions))
+    for (const { id, due } of jobs) if (due <= now && allows(fn, id)) return true;
+  return false;
+}
+
+/** When the next allowed job is due that is not due yet. */
+async function nextDueOf(
+  backend: TestBackend,
+  functions: readonly string[],
+  now: number,
+  allows: Allows,
+): Promise<number> {
+  let next = Infinity;
+  for (const { fn, jobs } of await runnableOf(backend, functions))
+    for (const { id, due } of jobs) if (due > now && due < next && allows(fn, id)) next = due;
+  return next;
+}
+
+/** The functions that have a handler in a test. */
+class OpenFunctions {
+  private readonly opened = new Set<string>();
+  private readonly limits = new Map<string, SourceLimit>();
+
+  constructor(private readonly backend: Pick<TestBackend, 'count' | 'setLimit'>) {}
+
+  get names(): readonly string[] {
+    return [...this.opened];
+  }
+
+  /** Sets the limit of a function that is added next. */
+  limitBy(fn: string, limit: SourceLimit): void {
+    this.limits.set(fn, limit);
+  }
+
+  async add(functions: readonly string[]): Promise<void> {
+    for (const fn of functions.filter((name) => !this.opened.has(name))) {
+      this.opened.add(fn);
+      await this.backend.setLimit(fn, this.limits.get(fn));
+      await this.backend.count(fn, 1);
+    }
+  }
+
+  async remove(functions: readonly string[]): Promise<void> {
+    for (const fn of functions) {
+      this.limits.delete(fn);
+      if (this.opened.delete(fn)) await this.backend.count(fn, -1);
+    }
+  }
+}
+
+/** Counts requests to a server that have no reply yet. */
+class Requests {
+  private underWay = 0;
+
+  get areUnderWay(): boolean {
+    return this.underWay > 0;
+  }
+
+  async add<T>(request: Promise<T>): Promise<T> {
+    this.underWay += 1;
+    try {
+      return await request;
+    } finally {
+      this.underWay -= 1;
+    }
+  }
+}
+
+/** The parts that a source shares with the rest of its test. */
+interface TestSourceParts {
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly backend: TestBackend;
+  readonly records: JobRecords;
+  readonly permits: Permits;
+  readonly changes: Changes;
+  readonly ends: FlowEnds;
+  readonly onClose: () => void;
+  /** Whether schedules create jobs. */
+  readonly recurring: boolean;
+  /** The client that enqueues its jobs, if it is not a GearMonkeyClient. */
+  readonly client?: string | undefined;
 }

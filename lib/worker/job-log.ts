@@ -3,8 +3,8 @@ import { toErrorInfo, type JobErrorInfo } from '../job/errors.js';
 import type { Claim, Outcome } from '../job/job-source.js';
 import { signalWords } from '../job/signals.js';
 import { spanText } from '../job/span-text.js';
-import { stackLines } from './stack-lines.js';
 import type { LogFields, WorkerLog } from './worker-log.js';
+import { printable } from '../job/printable.js';
 
 /** What follows a failed attempt. `server`: the job's system counts attempts and decides. */
 export type Next = 'retry' | 'fail' | 'server';
@@ -187,4 +187,30 @@ function listOf(names: readonly string[]): string {
 
 function shorten(text: string, limit: number): string {
   return text.length > limit ? `${text.slice(0, limit).toWellFormed()}…` : text;
+}
+
+const MAX_LINES = 40;
+
+const MAX_LINE = 300;
+
+/** Errors of this package whose stack does not help: the message has all information. */
+const NO_STACK: ReadonlySet<string | undefined> = new Set(['JOB_TIMEOUT', 'JOB_CANCELLED', 'SHUTDOWN']);
+
+/** Stack lines of an error and its causes, indented, so that text from outside never begins a line. */
+export function stackLines(error: JobErrorInfo): string {
+  if (NO_STACK.has(error.code)) return '';
+  const lines = framesOf(error);
+  if (lines.length === 0) return '';
+  for (let { cause } = error; cause; cause = cause.cause) {
+    lines.push(`    caused by ${cause.name}: ${cause.message}`, ...framesOf(cause));
+  }
+  return lines
+    .slice(0, MAX_LINES)
+    .map((line) => printable(line.slice(0, MAX_LINE).toWellFormed()))
+    .join('\n');
+}
+
+function framesOf({ stack = '' }: JobErrorInfo): string[] {
+  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
+  return frames.map((line) => `    ${line.trim()}`);
 }

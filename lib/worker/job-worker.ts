@@ -1,10 +1,9 @@
 // Of the modules, not the globals: a test's fake timers must not keep an app from closing.
 import { performance } from 'node:perf_hooks';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timers';
-import { messageOf } from '../job/errors.js';
+import { messageOf, ConfigurationError } from '../job/errors.js';
 import { JobCancelledError, LeaseLostError } from '../job/abort-errors.js';
-import type { Claim, JobSource, Outcome } from '../job/job-source.js';
-import { Announcer } from './announcer.js';
+import type { Claim, JobSource, Outcome, OnRevoked } from '../job/job-source.js';
 import { WAIT_LIMIT_MS, WAIT_MS, type FunctionSlots } from './function-slots.js';
 import { FunctionTable, type RunningFunction } from './function-table.js';
 import { JobExecution, type ExecutionLimits } from './job-execution.js';
@@ -15,9 +14,10 @@ import { RunningExecutions } from './running-executions.js';
 import { Settler } from './settler.js';
 import { hasSuspect, Suspects } from './suspects.js';
 import { claimFrom, leaseEnded } from './traced-source.js';
-import { WakeUp } from './wake-up.js';
 import { inLines, type WorkerLog } from './worker-log.js';
 import { showAs } from '../job/show-as.js';
+import { withDeadline } from '../job/deadline.js';
+import { type Codec, read } from '../job/codec.js';
 
 export type { WorkerLog };
 
@@ -246,5 +246,115 @@ export class JobWorker {
     } catch (error) {
       this.log.warn(`Renewing leases failed: ${messageOf(error)}`);
     }
+  }
+}
+
+/** During an outage, a function that is being announced waits for the server, and what comes after it too. */
+const SIGN_OFF_MS = 3000;
+
+/** Announces a worker's functions to its source, one call after the other: a source that closes waits for the last. */
+class Announcer {
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly source: Pick<
+      JobSource,
+      'open' | 'withdraw' | 'setLimit' | 'setKeep' | 'capabilities' | 'address'
+    >,
+    private readonly log: WorkerLog,
+    /** The codec of functions whose definition names none. */
+    private readonly codec: Codec,
+    private readonly onRevoked: OnRevoked,
+  ) {}
+
+  /** @throws ConfigurationError for a limit without a source that applies it · what the source says of a server that doesn't take them */
+  open(bindings: readonly HandlerBinding[]): Promise<void> {
+    const opening = this.last.then(() => {
+      giveLimits(this.source, bindings, this.codec);
+      giveKeep(this.source, bindings);
+      return this.source.open(
+        bindings.map(({ definition }) => definition.name),
+        this.onRevoked,
+      );
+    });
+    this.last = opening.catch(() => undefined);
+    return opening;
+  }
+
+  /** If it fails, the function only stays announced until the worker's end: its handler has stopped anyway. */
+  async withdraw(fn: string): Promise<void> {
+    const withdrawn = this.last.then(() => this.source.withdraw?.([fn]));
+    this.last = withdrawn.catch(() => undefined);
+    try {
+      await withDeadline(withdrawn, SIGN_OFF_MS, () => new Error(`not within ${SIGN_OFF_MS} ms`));
+    } catch (error) {
+      this.log.warn(`Signing off from ${fn} failed: ${messageOf(error)}`);
+    }
+  }
+}
+
+/**
+ * Gives a source the limits of functions, before it is opened for them. Keys are made from inputs as they were sent: schemas
+ * are not applied.
+ *
+ * @throws ConfigurationError if the jobs' system has no limits
+ */
+function giveLimits(
+  source: Pick<JobSource, 'address' | 'capabilities' | 'setLimit'>,
+  bindings: readonly HandlerBinding[],
+  moduleCodec: Codec,
+): void {
+  for (const { definition, limits } of bindings) {
+    const { limit } = limits;
+    if (!limit) continue;
+    const { name, codec = moduleCodec } = definition;
+    if (!source.capabilities.limits || !source.setLimit) throw withoutLimits(name, source.address);
+    const keyOf = (input: Uint8Array) => limit.keyOf(read(codec, name, 'input', input));
+    source.setLimit(name, { rules: limit.rules, keyOf });
+  }
+}
+
+/**
+ * Tells a source how long ended jobs can be read, before it is opened for their functions.
+ *
+ * @throws ConfigurationError if the jobs' system decides that itself
+ */
+export function giveKeep(
+  source: Pick<JobSource, 'address' | 'setKeep'>,
+  bindings: readonly HandlerBinding[],
+): void {
+  for (const { definition } of bindings) {
+    const { name, keep } = definition;
+    if (keep && !source.setKeep) throw withoutKeep(name, source.address);
+    source.setKeep?.(name, keep ?? {});
+  }
+}
+
+function withoutKeep(fn: string, address = 'this source'): ConfigurationError {
+  return new ConfigurationError(
+    `"${fn}" has \`keep\`, which is for jobs of GearMonkey and memory, not of ${address}. Remove it: that system has a setting of its own.`,
+  );
+}
+
+function withoutLimits(fn: string, address = 'this source'): ConfigurationError {
+  return new ConfigurationError(
+    `"${fn}" has a \`limit\`, which is for jobs of GearMonkey and memory, not of ${address}. Remove it, and use the handler's \`concurrency\`.`,
+  );
+}
+
+/** Lets one loop wait until there may be something to do. */
+class WakeUp {
+  /** Ends the wait, if there is one. */
+  call: () => void = () => undefined;
+
+  /** @param timeout in ms */
+  wait(timeout?: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = timeout === undefined ? undefined : setTimeout(resolve, timeout);
+      this.call = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 }

@@ -11,7 +11,6 @@ import type { Claim, JobSource } from '../job/job-source.js';
 import { HoldKeyError } from '../job/limit-errors.js';
 import type { CursorStart, JobCursor } from './job-cursor.js';
 import type { JobParts } from './job-parts.js';
-import { quietly } from './quietly.js';
 import { waitSpan, type JobSignal, type WaitOptions } from './signal-wait.js';
 import { showAs } from '../job/show-as.js';
 
@@ -242,4 +241,10 @@ function controllerWithoutLimit(): AbortController {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);
   return controller;
+}
+
+/** For calls that may not be awaited: an unhandled rejection would end the process. */
+function quietly<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
 }

@@ -3,7 +3,7 @@ import { Logger, type LoggerService } from '@nestjs/common';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { GearMonkeyModule } from 'nestjs-gearmonkey';
 import { basicAuth, DashboardModule, type AuditEvent } from 'nestjs-gearmonkey/dashboard';
-import { PasswordGuesses } from '../../lib/dashboard/password-guesses.js';
+import { PasswordGuesses } from '../../lib/dashboard/basic-auth.js';
 import { PLATFORMS, useServedApps } from './dashboard-app.js';
 import { ask } from './http.js';
 

@@ -233,7 +233,7 @@ describe.each(PLATFORMS)('a dashboard without `auth` on %s', (platform) => {
     const app = await apps.create(platform, modules());
     const lines = linesOfLog();
     // Fastify takes an object only, and Express a path.
-    await app.listen(platform === 'fastify' ? { path: socketPath } : (socketPath as never));
+    await app.listen((platform === 'fastify' ? { path: socketPath } : socketPath) as never);
     expect(lines).toEqual([expect.stringContaining('refuses all requests by a socket in the file system')]);
     const sent = requestByHttp({
       socketPath,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Presence } from '../../lib/gearmonkey/source/presence.js';
+import { Presence } from '../../lib/gearmonkey/source/held-claims.js';
 import { taggedKeysOf } from '../../lib/gearmonkey/wire/hash-tags.js';
 import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import { CommandTrace } from '../support/command-trace.js';

@@ -127,14 +127,6 @@ function forbiddenSyntax(file: ts.SourceFile): string[] {
   return found;
 }
 
-/** Files longer than that. */
-export function tooLong(sources: Sources, lines: number): string[] {
-  return [...sources]
-    .map(([path, text]) => [path, text.trimEnd().split('\n').length] as const)
-    .filter(([, length]) => length > lines)
-    .map(([path, length]) => `${path} has ${length} lines`);
-}
-
 /** Paths with a folder whose name says what kind of thing is in it, and not what it is for. */
 export function vagueFolders(paths: readonly string[]): string[] {
   const VAGUE = ['utils', 'util', 'types', 'interfaces', 'common', 'helpers', 'shared', 'misc'];

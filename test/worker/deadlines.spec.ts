@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Deadlines } from '../../lib/worker/deadlines.js';
+import { Deadlines } from '../../lib/worker/running-executions.js';
 
 describe('Deadlines', () => {
   let due: string[];

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { HoldKeyError } from '../../lib/job/limit-errors.js';
 import { SnoozeError, UnrecoverableError } from '../../lib/job/retry.js';
 import { ALL_CAPABILITIES } from '../../lib/job/source-capabilities.js';
-import { failureOf, type FailureRules } from '../../lib/worker/failure-outcome.js';
+import { failureOf, type FailureRules } from '../../lib/worker/job-execution.js';
 import { claimOf } from './kept-records.js';
 
 const claim = claimOf(1);

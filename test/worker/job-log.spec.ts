@@ -4,7 +4,7 @@ import { toErrorInfo } from '../../lib/job/error-info.js';
 import { printable } from '../../lib/job/printable.js';
 import { spanText } from '../../lib/job/span-text.js';
 import { JobLog } from '../../lib/worker/job-log.js';
-import { stackLines } from '../../lib/worker/stack-lines.js';
+import { stackLines } from '../../lib/worker/job-log.js';
 import { inLines, type LogFields } from '../../lib/worker/worker-log.js';
 
 interface Line {

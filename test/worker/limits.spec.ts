@@ -4,7 +4,7 @@ import type { Claim, JobSource, Outcome, SourceLimit } from '../../lib/job/job-s
 import type { KeepOptions } from '../../lib/job/keep.js';
 import { ALL_CAPABILITIES } from '../../lib/job/source-capabilities.js';
 import { bindHandler, type JobHandler } from '../../lib/worker/job-handler.js';
-import { giveKeep } from '../../lib/worker/source-limits.js';
+import { giveKeep } from '../../lib/worker/job-worker.js';
 import { FunctionSlots } from '../../lib/worker/function-slots.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';

@@ -1,6 +1,5 @@
 import { ConfigurationError } from '../../job/errors.js';
 import type { AnyJobDefinition, FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
-import type { ClientOptions } from './client-options.js';
 import { JobClient } from './job-client.js';
 import { JobAccess, outputOf } from './job-access.js';
 import { JobSchedules } from './job-schedules.js';
@@ -12,11 +11,12 @@ import { JobFeeds } from './job-feeds.js';
 import { JobHandle } from './job-handle.js';
 import type { EnqueuedKey, JobStore } from './job-store.js';
 import type { Limit } from '../../job/limit.js';
-import { KnownFunctions } from './known-functions.js';
+import { KnownFunctions, type PayloadOptions } from './known-functions.js';
 import { NewJobs } from './new-jobs.js';
 import { checkRun, type CallOptions, type RunManyOptions, type RunOptions } from './run-options.js';
 import { showAs } from '../../job/show-as.js';
 import type { HandlersHere } from './unserved.js';
+import type { GivenHeaders } from '../../job/headers.js';
 
 export type { ClientOptions };
 
@@ -224,4 +224,13 @@ export class GearMonkeyClient extends JobClient {
   #handle<F extends FunctionRef>(ref: F, key: EnqueuedKey): JobHandle<F> {
     return new JobHandle(this.#jobs, ref, this.#functions.nameOf(ref), key);
   }
+}
+
+/** Options of a client. */
+interface ClientOptions extends PayloadOptions {
+  /**
+   * Asked at each enqueue for headers that every job gets, such as a tenant or a correlation id from an
+   * AsyncLocalStorage. What it throws rejects the enqueue.
+   */
+  headers?: () => GivenHeaders | undefined;
 }

@@ -27,9 +27,9 @@ import {
 } from './enqueue-call.js';
 import { inParts, MAX_BATCH } from './enqueue-parts.js';
 import type { EnqueuedKey, Placement } from './job-store.js';
-import { Senders, SENDERS, type Sender } from './senders.js';
 import { keysOf, newMark, type KeysOf } from '../wire/protocol.js';
 import { explainToClient } from '../wire/rights.js';
+import { randomUUID } from 'node:crypto';
 
 /**
  * Most jobs that are enqueued one by one and share a call. With small calls the server works on one while the callers
@@ -232,5 +232,48 @@ export class Enqueuer {
     } catch (error) {
       throw new NotDurableError(fn, createdOf(keys), messageOf(error));
     }
+  }
+}
+
+/** Most calls of one function that are under way; further jobs go with the next call. */
+const SENDERS = 4;
+
+/** Its calls are numbered and go one after the other, so that one that is sent again after a lost reply creates nothing twice. */
+interface Sender {
+  readonly key: string;
+  calls: number;
+  /** How many calls have not ended. */
+  open: number;
+  last: Promise<unknown>;
+}
+
+/** The senders of each function. */
+class Senders {
+  private readonly senders = new Map<string, Sender[]>();
+  private readonly name = randomUUID();
+
+  constructor(private readonly keysOf: KeysOf) {}
+
+  /** They are used one after the other. Calls that are sent in order have one, which sends each until it is answered. */
+  next(fn: string, inOrder = false): Sender {
+    const group = inOrder ? `${fn} in order` : fn;
+    let senders = this.senders.get(group);
+    if (!senders) {
+      senders = this.make(fn, inOrder);
+      this.senders.set(group, senders);
+    }
+    const sender = senders.shift() as Sender;
+    senders.push(sender);
+    return sender;
+  }
+
+  private make(fn: string, inOrder: boolean): Sender[] {
+    const key = `${this.keysOf(fn).senders}${this.name}:${inOrder ? 'o' : ''}`;
+    return Array.from({ length: inOrder ? 1 : SENDERS }, (_, index) => ({
+      key: `${key}${index}`,
+      calls: 0,
+      open: 0,
+      last: Promise.resolve(),
+    }));
   }
 }

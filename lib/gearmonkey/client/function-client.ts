@@ -1,9 +1,14 @@
-import type { Observable } from 'rxjs';
+import { Observable, distinctUntilChanged, switchMap } from 'rxjs';
 import type { JobEvent } from '../../job/job.js';
 import type { Codec } from '../../job/codec.js';
 import type { FunctionRef } from '../../job/job-definition.js';
-import type { JobStatistics, StatisticsOptions } from '../../job/statistics.js';
-import { readJobStatistics } from './job-statistics.js';
+import {
+  type JobStatistics,
+  type StatisticsOptions,
+  statisticsQuery,
+  toStatistics,
+  type Counts,
+} from '../../job/statistics.js';
 import type { FindOptions, FunctionOverview, JobList, ListOptions } from '../../job/job-views.js';
 import type { BulkRun, EndedJobs, FailureGroup } from '../../job/failed-jobs.js';
 import { drain, type DrainJobsOptions } from './drain.js';
@@ -17,8 +22,8 @@ import { JobViews } from './job-views.js';
 import { LimitAccess, type LimitsOptions } from './limit-access.js';
 import type { NewJobs } from './new-jobs.js';
 import { observeEvents } from './observables.js';
-import { observePaused } from './observe-paused.js';
 import type { DescribedJob, PayloadField, PayloadPart, PresentWorker, Sharing } from './view-store.js';
+import { systemClock } from '../../job/clock.js';
 
 /** Longer fields of a job, such as outputs of its steps, are cut where it is only described. */
 const MOST_OF_FIELD = 256 * 1024;
@@ -242,4 +247,64 @@ export abstract class FunctionClient {
 /** Ids are numbers: other text could form another key. */
 function isId(id: string): boolean {
   return /^\d{1,15}$/.test(id);
+}
+
+/** Reads a function's statistics. @throws ConfigurationError, InvalidOptionError */
+async function readJobStatistics(
+  store: Pick<JobStore, 'statistics' | 'clock'>,
+  functions: KnownFunctions,
+  ref: FunctionRef,
+  options: StatisticsOptions,
+): Promise<JobStatistics[]> {
+  const fn = functions.nameOf(ref);
+  const query = statisticsQuery(options, (store.clock ?? systemClock).now());
+  const counts = await store.statistics(fn, query.hours, query.by === 'minute');
+  const byHour = new Map(query.hours.map((hour, index) => [hour, partsOf(counts[index] ?? new Map())]));
+  return toStatistics(query, (hour, minute) => byHour.get(hour)?.get(String(minute ?? '')) ?? new Map());
+}
+
+/** The counts of each minute by its number, and of the whole hour by ''. */
+function partsOf(hour: Counts): Map<string, Map<string, number>> {
+  const parts = new Map<string, Map<string, number>>();
+  for (const [field, count] of hour) {
+    const end = field.indexOf(':');
+    const [part, kind] = [field.slice(0, end), field.slice(end + 1)];
+    const found = parts.get(part) ?? new Map<string, number>();
+    parts.set(part, found.set(kind, count));
+  }
+  return parts;
+}
+
+/** Emits whether a function is paused: now, and after each change. Completes when observers are ended. */
+function observePaused(store: JobStore, feeds: JobFeeds, fn: string): Observable<boolean> {
+  const read = () =>
+    new Observable<boolean>((subscriber) => {
+      store
+        .isPaused(fn, () => !subscriber.closed)
+        .then(
+          (paused) => {
+            subscriber.next(paused);
+            subscriber.complete();
+          },
+          (error: unknown) => subscriber.error(error),
+        );
+    });
+  // A message may be another database's, so the state is read again.
+  return new Observable<boolean>((subscriber) => {
+    subscriber.add(feeds.onEnd(() => subscriber.complete()));
+    if (subscriber.closed) return;
+    subscriber.add(changesOf(store, fn).pipe(switchMap(read), distinctUntilChanged()).subscribe(subscriber));
+  });
+}
+
+/** Emits once it listens, and when the function may have been paused or resumed. */
+function changesOf(store: JobStore, fn: string): Observable<void> {
+  return new Observable<void>((subscriber) => {
+    const listening = store.listenToControl(fn, () => subscriber.next());
+    listening.then(
+      () => subscriber.next(),
+      (error: unknown) => subscriber.error(error),
+    );
+    return () => void listening.then((unlisten) => unlisten()).catch(() => undefined);
+  });
 }

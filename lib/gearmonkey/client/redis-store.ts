@@ -9,31 +9,40 @@ import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
 import { RedisSchedules } from '../recurring/redis-schedules.js';
-import {
-  type Changes,
-  type EnqueuedKey,
-  type DrainedStep,
-  type DrainStep,
-  type JobListener,
-  type JobStore,
-  type LimitsQuery,
-  type Placement,
-  type ReadProgress,
+import type {
+  Changes,
+  EnqueuedKey,
+  DrainedStep,
+  DrainStep,
+  JobListener,
+  JobStore,
+  LimitsQuery,
+  Placement,
+  ReadProgress,
 } from './job-store.js';
 import { dueText } from './placement.js';
-import { readProgress, toStored, wrongType } from './job-replies.js';
 import { RedisFlows } from './redis-flows.js';
 import { RedisQuestions } from './redis-questions.js';
 import { EXPIRED_IN_FLOW, RedisRecordings } from './redis-recordings.js';
 import { RedisViews } from './redis-views.js';
 import { fullFirst, numbersText, toLimitState, type Numbers } from '../wire/limit-rules.js';
-import { hear } from './hear.js';
 import { FunctionIndex } from '../wire/function-index.js';
-import { keysOf, type JobKey, type KeysOf } from '../wire/protocol.js';
+import {
+  keysOf,
+  type JobKey,
+  type KeysOf,
+  parseEvent,
+  parseFlow,
+  parseProgress,
+  parseReply,
+  parseStreamed,
+  type FunctionKeys,
+} from '../wire/protocol.js';
 import * as limitScripts from '../wire/limit-scripts.js';
 import * as scripts from '../wire/scripts.js';
 import { readStatistics } from '../wire/statistics.js';
 import type { StoredJob } from '../wire/stored-job.js';
+import { MalformedJobError } from '../../job/errors.js';
 
 /** Most keys of a limit that one call reads: more would block the server. */
 const MAX_LIMIT_KEYS = 1000;
@@ -245,4 +254,75 @@ export class RedisStore implements JobStore {
     this.commands.close();
     return Promise.resolve();
   }
+}
+
+/** Who listens to a function. */
+interface Hearing {
+  readonly fn: string;
+  /** The name under which outputs are sent to it. */
+  readonly inbox: string;
+  readonly listener: JobListener;
+}
+
+/** Subscribes to a function's channels. Each promise resolves with a function that unsubscribes. */
+function hear(
+  hub: ChannelHub,
+  { channel, progress, replies }: FunctionKeys,
+  { fn, inbox, listener }: Hearing,
+): Promise<() => void>[] {
+  return [
+    hub.listen(channel, {
+      message: (text) => {
+        const event = parseEvent(text);
+        if (event) listener.event({ ...event, fn });
+      },
+      resync: () => listener.resync(),
+    }),
+    hub.listen(progress, {
+      message: (text) => {
+        const flow = parseFlow(text);
+        if (flow !== undefined) return listener.flowed?.(flow);
+        const streamed = parseStreamed(text);
+        if (streamed) return listener.streamed?.(streamed, streamed.kind);
+        const update = parseProgress(text);
+        if (!update) return;
+        const { mark, ...progress } = update;
+        listener.progress({ ...progress, fn }, mark);
+      },
+    }),
+    hub.listen(replies + inbox, {
+      message: (text) => {
+        const reply = parseReply(text);
+        if (reply) listener.replied?.(reply, reply.output);
+      },
+    }),
+  ];
+}
+
+/** Reads a job's progress from its hash. */
+export async function readProgress(redis: Redis | Cluster, key: string): Promise<ReadProgress> {
+  return toProgress(await redis.hmget(key, 'status', 'status:dividend', 'status:divisor', 'mark'));
+}
+
+/** A job's hash; undefined if there is none. */
+export function toStored(hash: Record<string, Buffer>): StoredJob | undefined {
+  const fields = Object.entries(hash);
+  return fields.length === 0 ? undefined : new Map(fields);
+}
+
+function toProgress([status, dividend, divisor, mark]: (string | null | undefined)[]): ReadProgress {
+  const [parts, all] = [Number(dividend ?? Number.NaN), Number(divisor ?? Number.NaN)];
+  const progress = { dividend: parts, divisor: all, mark: Number(mark ?? 0) };
+  const isOver = status === null || status === 'success' || status === 'error';
+  return { isOver, progress: Number.isNaN(parts) || Number.isNaN(all) ? undefined : progress };
+}
+
+/** Explains that a job's key has another type. @throws MalformedJobError */
+function wrongType(fn: string, id: string) {
+  return (error: unknown): never => {
+    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) {
+      throw new MalformedJobError(fn, id, 'its key does not hold a hash');
+    }
+    throw error;
+  };
 }

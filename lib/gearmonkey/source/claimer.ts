@@ -4,16 +4,21 @@ import type { Claim, FreeSlots } from '../../job/job-source.js';
 import { showAs } from '../../job/show-as.js';
 import { byFunction } from './by-function.js';
 import { CallPlan, type Call } from './call-plan.js';
-import type { ClaimerParts } from './claimer-parts.js';
 import { openNotifier } from './cluster-notifier.js';
 import { FunctionStates } from './function-states.js';
 import type { Notifier, NotifierListener } from './notifier.js';
 import type { SourceOutcome } from './outcome-arguments.js';
 import { PlainJobs } from './plain-jobs.js';
-import { droppedLine } from './problems.js';
-import { ShortDelays } from './short-delays.js';
-import { SpareClaims } from './spare-claims.js';
+import { droppedLine, type Problems } from './problems.js';
 import { RoundTrips, type Reply } from './round-trips.js';
+import type { SourceFrame } from '../../redis/source-frame.js';
+import type { FlowSettler } from './flow-settler.js';
+import type { HeldClaims } from './held-claims.js';
+import type { Ticker } from '../recurring/ticker.js';
+import type { SourceKeep } from './source-keep.js';
+import type { SourceLimits } from './source-limits.js';
+import type { RedisSourceOptions, SourceConnections } from './source-options.js';
+import { clearTimeout, setTimeout } from 'node:timers';
 
 interface FunctionCalls {
   readonly plan: CallPlan;
@@ -244,5 +249,73 @@ export class Claimer implements NotifierListener {
   private answer(claims: readonly Claim[]): void {
     this.waiting?.answer(claims);
     this.waiting = undefined;
+  }
+}
+
+/** The parts that a Claimer uses. */
+interface ClaimerParts {
+  readonly connections: SourceConnections;
+  /** This worker's unique name. */
+  readonly worker: string;
+  readonly options: Required<RedisSourceOptions>;
+  readonly held: HeldClaims;
+  readonly frame: SourceFrame;
+  readonly problems: Problems;
+  readonly limits: SourceLimits;
+  readonly keep: SourceKeep;
+  readonly ticker: Ticker;
+  readonly flows: FlowSettler;
+}
+
+/** In ms. What is due later, the leader of the function finds in time: it looks once a second. */
+const LONGEST = 1000;
+
+/** In ms. Jobs that are due within as much of each other are looked for once. */
+const TOGETHER = 10;
+
+/** Looks for jobs when they are due that this worker has put off for less than a second. */
+export class ShortDelays {
+  private readonly timers = new Map<string, NodeJS.Timeout>();
+
+  /** @param look whether a function has work; sets its wake marker then */
+  constructor(private readonly look: (fn: string) => unknown) {}
+
+  /** A job of the function is due in so many milliseconds. */
+  expect(fn: string, wait: number): void {
+    if (wait >= LONGEST) return;
+    const at = Math.ceil((performance.now() + wait) / TOGETHER);
+    const key = `${at} ${fn}`;
+    if (this.timers.has(key)) return;
+    const ring = () => {
+      this.timers.delete(key);
+      this.look(fn);
+    };
+    this.timers.set(key, setTimeout(ring, at * TOGETHER - performance.now() + 1).unref());
+  }
+
+  close(): void {
+    for (const timer of this.timers.values()) clearTimeout(timer);
+    this.timers.clear();
+  }
+}
+
+/** Claims of a second reply in the same tick as the first, for a worker that claims again in this tick. */
+export class SpareClaims {
+  private claims: Claim[] = [];
+
+  /** @param release gives back those that were not taken */
+  constructor(private readonly release: (claims: readonly Claim[]) => void) {}
+
+  get isEmpty(): boolean {
+    return this.claims.length === 0;
+  }
+
+  keep(claims: readonly Claim[]): void {
+    this.claims.push(...claims);
+    setImmediate(() => this.release(this.take()));
+  }
+
+  take(): Claim[] {
+    return this.claims.splice(0);
   }
 }

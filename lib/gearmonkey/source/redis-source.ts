@@ -6,7 +6,6 @@ import { showAs } from '../../job/show-as.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { SourceFrame } from '../../redis/source-frame.js';
 import { Claimer } from './claimer.js';
-import { tickerOf } from './ticker-of.js';
 import { FlowSettler } from './flow-settler.js';
 import { HeldClaims } from './held-claims.js';
 import { Problems } from './problems.js';
@@ -16,6 +15,10 @@ import { SourceKeep } from './source-keep.js';
 import { SourceLimits } from './source-limits.js';
 import { StatisticsWriter } from './statistics-writer.js';
 import { withDefaults, type RedisSourceOptions, type SourceConnections } from './source-options.js';
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import { RedisSchedules } from '../recurring/redis-schedules.js';
+import { Ticker } from '../recurring/ticker.js';
+import type { KeysOf } from '../wire/protocol.js';
 
 /** Jobs of a Redis server, by the GearMonkey protocol. */
 export class RedisSource implements JobSource {
@@ -175,4 +178,16 @@ export class RedisSource implements JobSource {
     await this.statistics?.close();
     await this.held.signOff();
   }
+}
+
+/** After this time the next report of a due tick tries again. */
+const TIMEOUT_MS = 5000;
+
+/** Creates recurring jobs on a Redis server. */
+function tickerOf(commands: RedisConnection, keysOf: KeysOf, problems: Problems): Ticker {
+  const schedules = new RedisSchedules({
+    keysOf,
+    ask: (_, __, question) => commands.insist(question, TIMEOUT_MS),
+  });
+  return new Ticker(schedules, (fn, message) => problems.report(`tick ${fn}`, message));
 }

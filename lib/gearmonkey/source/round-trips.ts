@@ -13,7 +13,6 @@ import { isOutcomesFault, Outbox, type Pending } from './outbox.js';
 import { notStoredLine, type Problems } from './problems.js';
 import type { KeptText, KeysOf } from '../wire/protocol.js';
 import { KEPT_MS } from '../../job/keep.js';
-import { RecoveryPace } from './recovery-pace.js';
 import type { SourceKeep } from './source-keep.js';
 import * as scripts from '../wire/scripts.js';
 
@@ -219,5 +218,28 @@ export class RoundTrips {
   private giveUp(one: Pending, error: unknown): void {
     this.options.problems.report(`outcome ${this.fn}`, notStoredLine(this.fn, one.claim.id, error));
     this.outbox.answered([one], [memberOf(one.claim)]);
+  }
+}
+
+/** The part of a lease between two checks for expired jobs. */
+const INTERVAL = 1 / 16;
+
+/** When a call of the claim script asks to give expired jobs back: not each of a busy worker. Whether it does, the server decides. */
+export class RecoveryPace {
+  private askedAt = -Infinity;
+
+  /** @param lease in ms */
+  constructor(private readonly lease: number) {}
+
+  /** Whether to ask now; if so, the next time is a while later. @param now by `performance.now()` */
+  isDue(now: number): boolean {
+    if (now - this.askedAt < this.lease * INTERVAL) return false;
+    this.askedAt = now;
+    return true;
+  }
+
+  /** The server may not have noted that it was asked, as it had nothing to look at: the next call asks again. */
+  again(): void {
+    this.askedAt = -Infinity;
   }
 }

@@ -11,7 +11,7 @@ import type { IniFile, IniSection } from './ini.js';
 import { readClientTls } from './jobctl-config.js';
 import { OptionReader, unknownSections } from './option-reader.js';
 import { readServerConfig, type ServerConfig } from './server-config.js';
-import { readTargetSection } from './targets.js';
+import { MAX_TARGET_LENGTH } from '../protocol/target-lists.js';
 
 export interface DaemonConfig extends ServerConfig {
   readonly name: string;
@@ -129,4 +129,27 @@ function readTargets(options: OptionReader, { sections }: IniFile): ReadonlyMap<
       { concurrency, timeout: timeouts.milliseconds(target, [0.001, MAX_SECONDS]) ?? timeout, retry },
     ]),
   );
+}
+
+/** Concurrency by target. @throws ConfigError */
+function readTargetSection(section: IniSection): ReadonlyMap<string, number> {
+  return new Map([...section].map(([target, value]) => [checkName(target), toConcurrency(target, value)]));
+}
+
+function checkName(target: string): string {
+  if (target === 'null')
+    throw new ConfigError("word 'null' is reserved, please don't use it as a target name");
+  if (target === '' || target.length > MAX_TARGET_LENGTH) {
+    throw new ConfigError(`a target's name must have 1 to ${MAX_TARGET_LENGTH} characters`);
+  }
+  return target;
+}
+
+function toConcurrency(target: string, value: unknown): number {
+  const concurrency = typeof value === 'string' && value !== '' ? Number(value) : Number.NaN;
+  if (Number.isNaN(concurrency)) throw new ConfigError(`value of target '${target}' must be a number`);
+  if (!Number.isSafeInteger(concurrency) || concurrency <= 0) {
+    throw new ConfigError(`target '${target}' has invalid value: it must be a whole number, 1 or more`);
+  }
+  return concurrency;
 }

@@ -6,8 +6,8 @@ import type { JobTable } from '../storage/job-table.js';
 import type { ManualResults } from '../vocabulary/operations.js';
 import type { CheckedOptions } from './daemon-options.js';
 import { JobRunner, type RunEnd, type RunnerOptions, type RunnerParts } from './job-runner.js';
-import { ReservedPlaces } from './reserved-places.js';
 import { RowFetcher } from './row-fetcher.js';
+import type { ManualPlaces } from '../rows/manual-acceptance.js';
 
 /** How long a stopping daemon waits during an outage of the database, in milliseconds. */
 const LAST_WRITES_MS = 5000;
@@ -126,4 +126,44 @@ export class DaemonRows {
     if (end.kind === 'unwritten') rows.endManual(job.id, UNWRITTEN);
     else rows.endManual(job.id, end.kind === 'done' && !end.isLost ? end.result : GONE);
   }
+}
+
+type Place = Pick<AcceptedJob, 'id' | 'target'>;
+
+/** Slots reserved in the daemon's targets, so that manual rows begin at once. */
+class ReservedPlaces implements ManualPlaces {
+  private readonly held = new Map<string, Place>();
+
+  constructor(private readonly targets: Targets) {}
+
+  serves(target: string): boolean {
+    return this.targets.has(target);
+  }
+
+  begins(place: Place): boolean {
+    const key = keyOf(place);
+    if (this.held.has(key)) return true;
+    const isFree = this.targets.reserve(place);
+    if (isFree) this.held.set(key, place);
+    return isFree;
+  }
+
+  beginsIn(id: number): readonly string[] {
+    return this.targets.names.filter((target) => this.begins({ id, target }));
+  }
+
+  giveUp(): void {
+    this.settle([]);
+  }
+
+  /** Gives up all places but those of `begun`, which are theirs from now on. */
+  settle(begun: readonly Place[]): void {
+    for (const place of begun) this.held.delete(keyOf(place));
+    for (const place of this.held.values()) this.targets.free(place);
+    this.held.clear();
+  }
+}
+
+function keyOf({ id, target }: Place): string {
+  return `${id} ${target}`;
 }

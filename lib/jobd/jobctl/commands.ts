@@ -1,9 +1,11 @@
 import { withDeadline } from '../../job/deadline.js';
 import { PeerLostError } from '../vocabulary/errors.js';
 import type { ManualReply } from '../protocol/job-results.js';
-import { toAddress, toConcurrency, toId, toSignal } from './job-arguments.js';
 import * as reports from './reports.js';
 import type { Report, StatusReply } from './reports.js';
+import { constants } from 'node:os';
+import { UsageError } from './usage-error.js';
+import type { JobAddress } from '../master/manual-jobs.js';
 
 /** Asks the daemon or master. */
 export type Ask = (type: string, data?: object) => Promise<unknown>;
@@ -117,4 +119,33 @@ function targets(names: Arguments): object | undefined {
 
 function targetAndConcurrency([target = '', concurrency = '']: Arguments): object {
   return { target, concurrency: toConcurrency(concurrency) };
+}
+
+/** `12`, for a worker. @throws UsageError */
+function toId(text: string): number {
+  const id = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(id)) throw new UsageError(`'${text}' is not a job's id`);
+  return id;
+}
+
+/** `12:low`, for a master, which must know the job's target. @throws UsageError */
+function toAddress(text: string): JobAddress {
+  const [id = '', ...target] = text.split(':');
+  if (target.length === 0) throw new UsageError(`'${text}' must be a job's id and target, such as 12:low`);
+  return { id: toId(id), target: target.join(':') };
+}
+
+/** `TERM`, `SIGTERM` or `15`, as the number that every daemon understands. @throws UsageError */
+function toSignal(text: string): number {
+  if (/^\d{1,2}$/.test(text)) return Number(text);
+  const name = text.toUpperCase().replace(/^(?!SIG)/, 'SIG');
+  const number = new Map<string, number>(Object.entries(constants.signals)).get(name);
+  if (number === undefined) throw new UsageError(`'${text}' is not a signal, such as TERM or 15`);
+  return number;
+}
+
+function toConcurrency(text: string): number {
+  if (!/^\d+$/.test(text) || Number(text) === 0)
+    throw new UsageError(`'${text}' is not a concurrency of 1 or more`);
+  return Number(text);
 }

@@ -3,7 +3,6 @@ import { checkWhole } from '../../job/check-whole.js';
 import { defined } from '../../job/defined.js';
 import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { InvalidOptionError, messageOf } from '../../job/errors.js';
-import { commandOf } from './command.js';
 import type { JobResult } from '../vocabulary/job-result.js';
 import { JobProcess, type JobProcessOptions } from './job-process.js';
 import { isShortage } from './shortage.js';
@@ -132,4 +131,9 @@ function checkOptions(options: LauncherOptions): void {
   if (posixSpawn !== 'auto' && posixSpawn !== false)
     throw new InvalidOptionError('posixSpawn', posixSpawn, "'auto' or false");
   if (bytes !== undefined) checkWhole('maxOutputBuffer', bytes, 0);
+}
+
+/** The command of a job: `{id}` replaced everywhere, then split on spaces. No shell, no quotes. */
+export function commandOf(template: string, id: number): string[] {
+  return template.replaceAll('{id}', String(id)).split(' ').filter(Boolean);
 }

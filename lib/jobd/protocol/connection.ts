@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import { messageOf } from '../../job/errors.js';
-import { PeerLostError } from '../vocabulary/errors.js';
+import { PeerLostError, RequestError } from '../vocabulary/errors.js';
 import { FrameReader, TOO_LARGE, type Frame } from './frame-reader.js';
 import { IncomingRequests, type IncomingOptions } from './incoming-requests.js';
 import * as wire from './message.js';
+import type { ResponseMessage } from './message.js';
 import type { Peer } from './peer.js';
-import { PendingRequests } from './pending-requests.js';
-import { RequestNumbers } from './request-numbers.js';
+import { randomInt } from 'node:crypto';
 
 export interface ConnectionOptions extends IncomingOptions {
   /** Sent with our own first request. */
@@ -230,5 +230,60 @@ export class JobdConnection implements Peer {
     this.held = [];
     this.pending.failAll(this.reason);
     return this.reason;
+  }
+}
+
+interface Waiting {
+  readonly resolve: (data: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Our own requests on one connection that wait for their replies, by number. */
+class PendingRequests {
+  private readonly waiting = new Map<number, Waiting>();
+
+  get size(): number {
+    return this.waiting.size;
+  }
+
+  has(no: number): boolean {
+    return this.waiting.has(no);
+  }
+
+  /** @throws RequestError for the peer's `error`, PeerLostError when the connection ends first */
+  add(no: number): Promise<unknown> {
+    return new Promise((resolve, reject) => this.waiting.set(no, { resolve, reject }));
+  }
+
+  /** False for a reply without a pending request. */
+  settle({ no, data, error }: ResponseMessage): boolean {
+    const request = this.waiting.get(no);
+    if (!request) return false;
+    this.waiting.delete(no);
+    if (error === undefined) request.resolve(data);
+    else request.reject(new RequestError(error));
+    return true;
+  }
+
+  failAll(reason: string): void {
+    const error = new PeerLostError(reason);
+    for (const { reject } of this.waiting.values()) reject(error);
+    this.waiting.clear();
+  }
+}
+
+/** 0 is reserved. */
+const FIRST = 1;
+
+const LAST = 999_998;
+
+/** The numbers of our own requests on one connection: they start at random and wrap around. */
+export class RequestNumbers {
+  constructor(private following = randomInt(FIRST, LAST + 1)) {}
+
+  next(): number {
+    const number = this.following;
+    this.following = number === LAST ? FIRST : number + 1;
+    return number;
   }
 }

@@ -6,10 +6,10 @@ import type { JobdLog } from '../vocabulary/log.js';
 import type { ManualResults } from '../vocabulary/operations.js';
 import { AcceptedRows } from './accepted-rows.js';
 import { acceptManual, type ManualPlaces } from './manual-acceptance.js';
-import { ManualRuns, type ManualEnd } from './manual-runs.js';
 import { PolledTargets } from './polled-targets.js';
-import { releaseRows } from './release-rows.js';
 import type { Targets } from './targets.js';
+import type { JobResult } from '../vocabulary/job-result.js';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** The part that runs rows: with processes, or with handlers. */
 export interface RowsConsumer {
@@ -151,5 +151,83 @@ export class RowsInHand {
     await this.giveBack(jobs);
     places.giveUp();
     this.consumer.wake();
+  }
+}
+
+/** How a manual job ended for its client: with a result, or with an error's message. */
+type ManualEnd = JobResult | string;
+
+/** A limit, because results are kept until the last one of their request. */
+const MAX_WAITING = 1000;
+
+/** Clients that wait for manual jobs; one per job. */
+class ManualRuns {
+  private readonly waiting = new Map<number, (end: ManualEnd) => void>();
+
+  get size(): number {
+    return this.waiting.size;
+  }
+
+  /** @throws RequestError if another client waits for one of them, or if there are too many; none is waited for then */
+  wait(ids: readonly number[]): Map<number, Promise<ManualEnd>> {
+    const taken = ids.find((id) => this.waiting.has(id));
+    if (taken !== undefined) throw new RequestError(`another client is already waiting for job ${taken}`);
+    if (this.waiting.size + ids.length > MAX_WAITING)
+      throw new RequestError(
+        `too many manual jobs: ${this.waiting.size} are waited for, and ${MAX_WAITING} may be`,
+      );
+    return new Map(
+      ids.map((id) => [id, new Promise<ManualEnd>((resolve) => this.waiting.set(id, resolve))] as const),
+    );
+  }
+
+  /** The results, once all jobs have ended. */
+  async results(ends: ReadonlyMap<number, Promise<ManualEnd>>): Promise<ManualResults> {
+    const results: ManualResults = { jobs: new Map(), errors: new Map() };
+    for (const [id, ending] of ends) {
+      const end = await ending;
+      if (typeof end === 'string') results.errors.set(id, end);
+      else results.jobs.set(id, end);
+    }
+    return results;
+  }
+
+  /** Does nothing for a job that no client waits for. */
+  end(id: number, end: ManualEnd): void {
+    this.waiting.get(id)?.(end);
+    this.waiting.delete(id);
+  }
+}
+
+interface ReleaseOptions {
+  readonly log: JobdLog;
+  /** Milliseconds to wait during an outage of the database, once `until` has resolved. */
+  readonly lastWrites: number;
+  readonly until?: Promise<void> | undefined;
+  /** Aborted when this one shuts down. */
+  readonly closing: AbortSignal;
+}
+
+/** Releases accepted rows that were not run. Never rejects: rows that could not be written are released at a later heartbeat. */
+async function releaseRows(
+  accepted: AcceptedRows,
+  jobs: readonly AcceptedJob[],
+  { log, lastWrites, until, closing }: ReleaseOptions,
+): Promise<void> {
+  const patience = new AbortController();
+  const giveUp = async () => {
+    await until;
+    await delay(lastWrites, undefined, { signal: patience.signal, ref: false }).catch(() => undefined);
+    patience.abort();
+  };
+  void giveUp();
+  try {
+    await accepted.release(jobs, patience.signal);
+  } catch (error) {
+    log.error(`${jobs.length} rows could not be given back: ${messageOf(error)}`);
+    // As strays they are released with one of the next beats. On shutdown the rows stay for others to take over.
+    if (!closing.aborted) for (const job of jobs) accepted.forget(job);
+  } finally {
+    patience.abort();
   }
 }

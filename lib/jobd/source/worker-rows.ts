@@ -8,10 +8,13 @@ import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { Database } from '../storage/database.js';
 import { nowInSeconds } from '../storage/row-writer.js';
 import type { ManualResults } from '../vocabulary/operations.js';
-import { beginRows } from './begin-rows.js';
 import { ClaimedRows } from './claimed-rows.js';
-import { checkInput } from './row-input-column.js';
-import { WakeUp } from './wake-up.js';
+import { acceptUnlessRefused } from '../rows/accept-unless-refused.js';
+import type { AcceptedRows } from '../rows/accepted-rows.js';
+import type { FetchedRows } from '../storage/acceptance.js';
+import type { JobTable } from '../storage/job-table.js';
+import type { JobdLog } from '../vocabulary/log.js';
+import { DatabaseSetupError } from '../storage/errors.js';
 
 export interface WorkerRowsOptions extends MemberOptions {
   readonly input?: string;
@@ -213,5 +216,78 @@ export class WorkerRows {
   private forget(job: AcceptedJob): void {
     this.rows.accepted.forget(job);
     this.targets.free(job);
+  }
+}
+
+interface Beginning {
+  /** In seconds since 1970. */
+  readonly now: number;
+  readonly signal: AbortSignal;
+  readonly log: JobdLog;
+  /** Called with the id of each row that the table refuses. */
+  readonly onRefused: (id: number) => void;
+}
+
+/** Accepts and begins up to so many rows of each target: together, or singly where the table refuses one of them. */
+function beginRows(
+  { acceptance, database }: JobTable,
+  held: AcceptedRows,
+  rooms: ReadonlyMap<string, number>,
+  { now, signal, log, onRefused }: Beginning,
+): Promise<readonly FetchedRows[]> {
+  const begin = (some: ReadonlyMap<string, number>, only?: number) =>
+    held.accept(() => acceptance.begin(some, now, only), signal);
+  const due = async () => {
+    const found = [...rooms].map(([target, room]) =>
+      database.insist(() => acceptance.dueRows([target], room, now), { signal }),
+    );
+    return (await Promise.all(found)).flat();
+  };
+  return acceptUnlessRefused(
+    {
+      together: () => begin(rooms),
+      rows: due,
+      one: ({ id, target }) => begin(new Map([[target, 1]]), id),
+      onRefused: ({ id }) => onRefused(id),
+    },
+    log,
+  );
+}
+
+/** Checks that the table has the column for handlers. @throws DatabaseSetupError, after the member has left */
+async function checkInput(member: Membership, input: string | undefined): Promise<void> {
+  if (input === undefined || (await member.table.hasColumn(input))) return;
+  await member.leave(false);
+  throw new DatabaseSetupError(
+    `The table has no column '${input}', which \`input\` of jobd() names. Add it, or name another.`,
+  );
+}
+
+/** Wakes a waiting worker. */
+class WakeUp {
+  private rung = 0;
+  private resume: () => void = () => undefined;
+
+  ring(): void {
+    this.rung++;
+    this.resume();
+  }
+
+  /** How many wake-ups there were. Read it before looking for work. */
+  get count(): number {
+    return this.rung;
+  }
+
+  /** Resolves when there were more than `count` wake-ups, or `signal` aborts. */
+  async next(count: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.rung !== count) return;
+    await new Promise<void>((resolve) => {
+      const resume = () => {
+        signal.removeEventListener('abort', resume);
+        resolve();
+      };
+      this.resume = resume;
+      signal.addEventListener('abort', resume, { once: true });
+    });
   }
 }

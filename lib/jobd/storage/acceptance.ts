@@ -1,16 +1,15 @@
-import { sql, type CompiledQuery } from 'kysely';
+import { sql, type CompiledQuery, type SelectQueryBuilder } from 'kysely';
 import type { AcceptedJob } from './accepted-job.js';
 import { chunksOf } from './chunks.js';
 import type { DaemonRegistry } from './daemon-registry.js';
 import type { Database } from './database.js';
-import { dueRows, ifFree, passingOver, type FindRows } from './due-rows.js';
 import { isContention } from './errors.js';
-import { acceptedJob, whyNot, type Begins, type FoundRow } from './found-row.js';
 import { writtenRows, type Decision } from './look-then-write.js';
 import { beginManual } from './owned-updates.js';
-import { begunUpdates, idOf, rowUpdates } from './row-statements.js';
-import type { JobdDatabase, TableNames } from './schema.js';
+import { begunUpdates, idOf, rowUpdates, EXACT_TARGET } from './row-statements.js';
+import type { JobdDatabase, TableNames, JobdSchema, JobsTable } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
+import { defined } from '../../job/defined.js';
 
 export interface Fetched {
   readonly accepted: readonly AcceptedJob[];
@@ -223,4 +222,81 @@ export class Acceptance {
       )
       .compile();
   }
+}
+
+type FindRows<T> = SelectQueryBuilder<JobdSchema, 'jobs', T>;
+
+/** Which due rows: up to `limit`, 0 for all; `now` is in seconds since 1970. */
+interface Due {
+  readonly limit: number;
+  readonly now: number;
+  readonly only?: number | undefined;
+}
+
+interface Where {
+  readonly database: Database;
+  readonly columns: ReadonlySet<OptionalColumn>;
+}
+
+/** A number can't hold larger ids: another row would be written. */
+const SAFE_ID = sql<boolean>`id <= ${sql.raw(String(Number.MAX_SAFE_INTEGER))}`;
+
+/** Waiting rows of the targets, oldest first. */
+function dueRows<T>(
+  { database, columns }: Where,
+  find: FindRows<T>,
+  targets: readonly string[],
+  { limit, now, only }: Due,
+): FindRows<T> {
+  let query = find.where('status', '=', 'waiting').where('target', 'in', targets);
+  query = query.where(sql.raw(EXACT_TARGET[database.dialect]), 'in', targets).where(SAFE_ID);
+  if (columns.has('time_scheduled'))
+    query = query.where((row) =>
+      row.or([row('time_scheduled', '<=', now), row('time_scheduled', 'is', null)]),
+    );
+  if (only !== undefined) query = query.where('id', '=', only);
+  if (limit > 0) query = query.limit(limit);
+  return query.orderBy('id');
+}
+
+/** Locks rows, skipping locked ones if the server can. SQLite has locked the whole file already. */
+function passingOver<T>({ dialect, traits }: Database, query: FindRows<T>): FindRows<T> {
+  if (dialect === 'sqlite') return query;
+  return traits.skipLocked ? query.forUpdate().skipLocked() : query.forUpdate();
+}
+
+/** Locks rows, or fails at once if one is locked: waiting for it would delay all other fetches. */
+function ifFree<T>({ dialect, traits }: Database, query: FindRows<T>): FindRows<T> {
+  if (dialect === 'sqlite') return query;
+  return traits.skipLocked ? query.forUpdate().noWait() : query.forUpdate();
+}
+
+/** A row as it was read. */
+type FoundRow = Pick<JobsTable, 'id' | 'target' | 'status'> & Partial<JobsTable>;
+
+/** Whether a row begins at once. */
+type Begins = (job: Pick<AcceptedJob, 'id' | 'target'>) => boolean;
+
+/** Values that make no sense, such as a negative time, are ignored. */
+function acceptedJob(
+  row: FoundRow,
+  origin: AcceptedJob['origin'],
+  owner: string,
+  begins: Begins = () => false,
+): AcceptedJob {
+  const job = { id: idOf(row), target: row.target };
+  return defined({
+    ...job,
+    owner,
+    origin,
+    attempts: Number(row.attempts ?? 0),
+    maxAttempts: Number(row.max_attempts) > 0 ? Number(row.max_attempts) : undefined,
+    timeout: Number(row.timeout) > 0 ? Number(row.timeout) : undefined,
+    hasBegun: begins(job),
+  });
+}
+
+/** Why a row isn't run by hand. */
+function whyNot({ id, status, target }: FoundRow): string {
+  return status === 'manual' ? `target '${target}' not found (job id=${id})` : `status = ${status} != manual`;
 }

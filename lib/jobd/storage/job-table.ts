@@ -3,9 +3,7 @@ import type { AcceptedJob, Ending, RowWrites } from './accepted-job.js';
 import { Acceptance, type AcceptanceParts } from './acceptance.js';
 import type { Database } from './database.js';
 import { inChunks } from './chunks.js';
-import { endedAs } from './ended-rows.js';
 import type { DaemonRegistry } from './daemon-registry.js';
-import { freeIds } from './free-rows.js';
 import { GroupedWrites } from './grouped-writes.js';
 import { tombstoneOf } from './owned-updates.js';
 import { groupAlike, groupByAttempts } from './row-groups.js';
@@ -235,4 +233,56 @@ export class JobTable {
       queries.deleteFrom(owners).where('job_id', 'in', some).where('owner', '=', owner).execute(),
     );
   }
+}
+
+/** The ids of rows that have ended as these say. Those that wait again are taken to do so: they may have been begun since. */
+async function endedAs(
+  queries: JobdDatabase,
+  { jobs }: TableNames,
+  endings: readonly Ending[],
+): Promise<Set<number>> {
+  const rows = await inChunks(endings.map(idOf), (some) =>
+    queries
+      .selectFrom(jobs)
+      .select(['id', 'status', 'result', 'time_finished'])
+      .where('id', 'in', some)
+      .execute(),
+  );
+  const found = new Map(rows.map((row) => [Number(row.id), row]));
+  const isAs = ({ id, columns: { status, result, time_finished: finished } }: Ending) => {
+    const row = found.get(id);
+    if (!row || status !== 'done') return row !== undefined;
+    const isSame = finished === undefined || Number(row.time_finished) === finished;
+    return row.status === 'done' && row.result === result && isSame;
+  };
+  return new Set(endings.filter(isAs).map(idOf));
+}
+
+/**
+ * Rows that are not locked, for servers that can skip locked rows. A row that is gone, or has no owner entry, counts as
+ * free: the write will show that it is lost.
+ */
+async function freeIds(
+  queries: JobdDatabase,
+  { jobs, owners }: TableNames,
+  ids: readonly number[],
+): Promise<Set<number>> {
+  const rows = (some: readonly number[]) => queries.selectFrom(jobs).select('id').where('id', 'in', some);
+  const entries = (some: readonly number[]) =>
+    queries.selectFrom(owners).select('job_id as id').where('job_id', 'in', some);
+  const freeRows = await inChunks(ids, (some) => rows(some).forUpdate().skipLocked().execute());
+  const freeEntries = await inChunks(ids, (some) => entries(some).forUpdate().skipLocked().execute());
+  const lockedRows = without(await inChunks(ids, (some) => rows(some).execute()), freeRows);
+  const lockedEntries = without(await inChunks(ids, (some) => entries(some).execute()), freeEntries);
+  return new Set(ids.filter((id) => !lockedRows.has(id) && !lockedEntries.has(id)));
+}
+
+interface HasId {
+  readonly id: number;
+}
+
+function without(all: readonly HasId[], some: readonly HasId[]): Set<number> {
+  const left = new Set(all.map(idOf));
+  for (const row of some) left.delete(idOf(row));
+  return left;
 }

@@ -4,8 +4,11 @@ import type { JobdLog } from '../vocabulary/log.js';
 import { DatabaseError, hadNoEffect, isHeldByOthers, isRefusedRow } from './errors.js';
 import type { AcceptedJob, Ending, RowWrites } from './accepted-job.js';
 import type { JobTable } from './job-table.js';
-import { fitServer, plainerTexts } from './row-text.js';
-import { WriteQueue } from './write-queue.js';
+import { defined } from '../../job/defined.js';
+import { fitBytes } from '../vocabulary/output-limit.js';
+import type { Database } from './database.js';
+import type { JobsTable } from './schema.js';
+import { Batcher } from '../../flow/batcher.js';
 
 interface Write {
   readonly row: {
@@ -173,4 +176,95 @@ export class RowWriter {
 /** The table's clock. */
 export function nowInSeconds(): number {
   return Math.floor(Date.now() / 1000);
+}
+
+type Columns = Partial<JobsTable>;
+
+/** Bytes that the smallest text columns hold: TEXT, and a VARCHAR of 255. */
+const TEXT_BYTES = 60_000;
+
+const VARCHAR_BYTES = 250;
+
+/** A statement has more than its texts, and quoting may double them. */
+const PACKET_SLACK_BYTES = 4096;
+
+const PACKET_SHARE = 4;
+
+const REPLACEMENT = '\uFFFD';
+
+/** Columns with texts cut to what this server takes in one statement. */
+function fitServer(columns: Columns, { dialect, traits }: Database): Columns {
+  const limit = (traits.maxPacket - PACKET_SLACK_BYTES) / PACKET_SHARE;
+  return mapTexts(columns, (text) => {
+    // Only MySQL keeps NUL: PostgreSQL refuses it, SQLite's driver would end the text there.
+    const kept = dialect === 'mysql' ? text : text.replaceAll('\0', REPLACEMENT);
+    return fitBytes(kept, limit);
+  });
+}
+
+/** Simpler and simpler texts for a row that the table refuses; it must take the last one. */
+function plainerTexts(columns: Columns): Columns[] {
+  const threeBytes = mapTexts(columns, (text) => text.replace(/[\u{10000}-\u{10FFFF}]/gu, REPLACEMENT));
+  const ascii = mapTexts(columns, (text) => text.replace(/[^\t\n\r\x20-\x7E]/gu, '?'));
+  return [
+    threeBytes,
+    ascii,
+    mapTexts(ascii, (text) => fitBytes(text, TEXT_BYTES)),
+    mapTexts(ascii, (text) => fitBytes(text, VARCHAR_BYTES)),
+    { ...columns, stdout: null, stderr: null, return_code: null, sig: null },
+  ];
+}
+
+function mapTexts(columns: Columns, map: (text: string) => string): Columns {
+  const { stdout, stderr } = columns;
+  return defined({
+    ...columns,
+    stdout: stdout && map(stdout),
+    stderr: stderr && map(stderr),
+  });
+}
+
+/** A slower batch is blocked, for instance by a locked row: others needn't wait for it. */
+const SLOW_MS = 250;
+
+/** Writes in batches, one at a time; a second one may run beside a blocked batch. */
+export class WriteQueue<T> {
+  private readonly batches: Batcher<T, void>;
+  /** Slow batches that are under way. */
+  private readonly heldUp = new Set<readonly T[]>();
+
+  /**
+   * @param write never rejects
+   * @param begin calls back when everything of the same tick has been added
+   */
+  constructor(
+    private readonly write: (batch: readonly T[]) => Promise<void>,
+    maxBatch: number,
+    begin: (callback: () => void) => void,
+  ) {
+    this.batches = new Batcher({
+      maxUnderWay: () => (this.heldUp.size > 0 ? 2 : 1),
+      take: ({ length }) => Math.min(length, maxBatch),
+      begin,
+      send: (batch) => this.send(batch),
+    });
+  }
+
+  add(item: T): void {
+    void this.batches.add(item);
+  }
+
+  private async send(batch: readonly T[]): Promise<undefined[]> {
+    const timer = setTimeout(() => {
+      this.heldUp.add(batch);
+      this.batches.flush();
+    }, SLOW_MS);
+    try {
+      await this.write(batch);
+    } finally {
+      clearTimeout(timer);
+      this.heldUp.delete(batch);
+    }
+    return batch.map(() => undefined);
+  }
 }

@@ -9,13 +9,13 @@ import { EngineLife } from './engine-life.js';
 import { isJobId, isWorkerId, jobIdSuffix, newWorkerId } from './ids.js';
 import { LongPolls } from './long-polls.js';
 import * as operations from './operations.js';
-import type { HandedJob, JobView, PushOutcome, Reported } from './operations.js';
-import { LaneReassignment } from './lane-reassignment.js';
-import { requireMasterRights } from './rights.js';
+import type { HandedJob, JobView, PushOutcome, Reported, StaleJob } from './operations.js';
 import { engineSettings, packSettings, type EngineOptions, type EngineSettings } from './settings.js';
-import { SweepTimer } from './sweep-timer.js';
-import type { Probe, Tally, TurnReply } from './turn.js';
+import { type Probe, type Tally, type TurnReply, turn } from './turn.js';
 import { Turns } from './turns.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../../job/errors.js';
+import { requireRights, type Call } from '../../redis/rights.js';
 
 /** The hash tag keeps all keys together on a cluster. */
 const DEFAULT_PREFIX = '{jq}:';
@@ -244,5 +244,77 @@ export class JqEngine {
       () => this.turns.want('sweep'),
       () => undefined,
     );
+  }
+}
+
+/** The pause before failed matches are tried again. */
+const PAUSE_MS = 1000;
+
+/** Matches jobs anew after constraints have changed, a batch at a time. */
+class LaneReassignment {
+  /** Set while jobs are matched. No job is handed out meanwhile, since the next one may be among them. */
+  underWay?: Promise<void>;
+
+  constructor(
+    private readonly constraints: ConstraintStore,
+    private readonly onDone: () => void,
+    private readonly onProblem: ((message: string) => void) | undefined,
+  ) {}
+
+  begin(jobs: readonly StaleJob[]): void {
+    this.underWay ??= this.reassign(jobs);
+  }
+
+  private async reassign(jobs: readonly StaleJob[]): Promise<void> {
+    try {
+      await this.constraints.reassignLanes(jobs, ({ id }, error) => this.complain(`Job ${id}`, error));
+    } catch (error) {
+      this.complain('Jobs', error);
+      await delay(PAUSE_MS, undefined, { ref: false });
+    } finally {
+      delete this.underWay;
+      this.onDone();
+    }
+  }
+
+  private complain(what: string, error: unknown): void {
+    this.onProblem?.(`${what} could not be matched with the constraints: ${messageOf(error)}`);
+  }
+}
+
+/** The commands in the script's text. */
+const COMMANDS = new Set([...turn.text.matchAll(/\bcall\('([A-Z]+)'/g)].map(([, command = '']) => command));
+
+/** Waits for Redis. @throws ConfigurationError that names missing rights */
+function requireMasterRights(connection: RedisConnection, prefix: string): Promise<void> {
+  const name = `${prefix}x`;
+  const calls: Call[] = [...COMMANDS].map((command): Call => {
+    if (command === 'TIME') return [command];
+    if (command === 'RENAME') return [command, name, name];
+    return command === 'ZUNIONSTORE' ? [command, name, '1', name] : [command, name];
+  });
+  calls.push(['EVALSHA', 'x', '1', prefix], ['EVAL', 'x', '0'], ['SUBSCRIBE', name], ['PING']);
+  return connection.insist((redis) => requireRights(redis, calls, 'a master of JQ'));
+}
+
+/** Calls back once, at the earliest of the given times. */
+class SweepTimer {
+  private timer: NodeJS.Timeout | undefined;
+  private at = Infinity;
+
+  constructor(private readonly onDue: () => void) {}
+
+  /** @param ms from now */
+  within(ms: number): void {
+    const at = performance.now() + ms;
+    if (at >= this.at) return;
+    this.clear();
+    this.at = at;
+    this.timer = setTimeout(this.onDue, ms);
+  }
+
+  clear(): void {
+    clearTimeout(this.timer);
+    this.at = Infinity;
   }
 }

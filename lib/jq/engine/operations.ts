@@ -2,8 +2,9 @@ import type { Limits } from '../constraints/limits.js';
 import { defined } from '../../job/defined.js';
 import { Raw } from '../message-pack/raw.js';
 import type { DoneRequest, EnqueueRequest, RegisterRequest, ReleaseRequest } from '../wire/requests.js';
-import { digestOf, printOf } from './idempotency.js';
 import { readHanded, type Argument, type HandedJob } from './turn.js';
+import { createHash } from 'node:crypto';
+import { pack } from '../message-pack/pack.js';
 
 export type { HandedJob, StaleJob } from './turn.js';
 
@@ -202,4 +203,18 @@ function word<T extends string>(reply: unknown): T {
 
 export function isOne(reply: unknown): boolean {
   return reply === 1;
+}
+
+const PRINT_CHARACTERS = 32;
+
+/** An Idempotency-Key's name in Redis: of a fixed length, for any key. */
+function digestOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+/** Equal for requests that ask for the same job, in any encoding. */
+function printOf(request: EnqueueRequest): string {
+  const { name, argument, priority, maxRetry, keepResult, timeout } = request;
+  const whole = pack([name, argument, priority, maxRetry, keepResult, timeout]);
+  return createHash('sha256').update(whole).digest('hex').slice(0, PRINT_CHARACTERS);
 }

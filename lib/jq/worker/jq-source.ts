@@ -12,7 +12,6 @@ import { readOverview } from '../http/name-overview.js';
 import { messagePack } from '../message-pack/codec.js';
 import type { WorkerJob } from '../wire/worker-job.js';
 import { Inbox } from './inbox.js';
-import { throttledLog } from './throttled-log.js';
 import { PushServer } from './push-server.js';
 import type { Origin, PushStatus } from './pushes.js';
 import { Registrations } from './registrations.js';
@@ -165,4 +164,23 @@ class JqSource implements JobSource {
     const job = this.inbox.release(outcome.claim);
     return job ? this.reports.send(job, outcome) : false;
   }
+}
+
+const REPEAT_MS = 30_000;
+
+const MOST = 100;
+
+/** Logs the same message at most once in half a minute. */
+function throttledLog(
+  say: (message: string) => void,
+  now = () => performance.now(),
+): (message: string) => void {
+  const said = new Map<string, number>();
+  return (message) => {
+    const last = said.get(message);
+    if (last !== undefined && now() - last < REPEAT_MS) return;
+    if (said.size >= MOST) said.clear();
+    said.set(message, now());
+    say(message);
+  };
 }

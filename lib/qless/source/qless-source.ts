@@ -12,13 +12,14 @@ import type { QlessConnections } from '../connection/connections.js';
 import { Locks, renewInterval } from './locks.js';
 import { Orphans } from './orphans.js';
 import type { AskQless } from '../queues/ask-qless.js';
-import { tablesOf } from './tables.js';
 import { readOverview } from '../queues/queue-overview.js';
 import * as client from '../wire/scripts.js';
 import { Settler } from './settler.js';
 import type { QlessSourceOptions } from './source-options.js';
 import * as scripts from '../wire/source-scripts.js';
 import { showAs } from '../../job/show-as.js';
+import { act, open, put } from '../queues/qless-acts.js';
+import { readTable, VIEWS } from '../queues/qless-tables.js';
 
 /** How long a question of an overview may take. */
 const OVERVIEW_MS = 5000;
@@ -179,4 +180,16 @@ export class QlessSource implements JobSource {
       this.locks.drop(outcome.claim);
     }
   }
+}
+
+/** What people see of a qless, and do to it. */
+function tablesOf(ask: AskQless): SourceTables {
+  return {
+    views: VIEWS,
+    verbs: ['run', 'retry', 'cancel', 'discard', 'pause', 'resume'],
+    enqueue: { fn: 'queue', input: 'data', kind: 'klass', enqueue: (job) => put(ask, job) },
+    read: (view, page) => readTable(ask, view, page),
+    open: (view, key) => open(ask, view, key),
+    act: (request) => act(ask, request),
+  };
 }

@@ -5,7 +5,7 @@ import { mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { commandOf } from '../../../lib/jobd/launcher/command.js';
+import { commandOf } from '../../../lib/jobd/launcher/launcher.js';
 import { Launcher, type LauncherOptions } from '../../../lib/jobd/launcher/launcher.js';
 import { killOrphans } from '../../../lib/jobd/launcher/orphans.js';
 import { processWay } from '../../../lib/jobd/launcher/start-process.js';

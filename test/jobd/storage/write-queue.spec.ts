@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { WriteQueue } from '../../../lib/jobd/storage/write-queue.js';
+import { WriteQueue } from '../../../lib/jobd/storage/row-writer.js';
 import { gate } from '../../support/gate.js';
 
 describe('WriteQueue', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { FrameReader, TOO_LARGE, type Frame } from '../../../lib/jobd/protocol/frame-reader.js';
-import { RequestNumbers } from '../../../lib/jobd/protocol/request-numbers.js';
+import { RequestNumbers } from '../../../lib/jobd/protocol/connection.js';
 
 const SEED = 20_260_131;
 const LIMIT = 1 << 20;

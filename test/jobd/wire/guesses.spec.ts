@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { authenticator } from '../../../lib/jobd/protocol/authentication.js';
 import { sayExposure } from '../../../lib/jobd/protocol/exposure.js';
-import { WrongGuesses } from '../../../lib/jobd/protocol/wrong-guesses.js';
+import { WrongGuesses } from '../../../lib/jobd/protocol/guess-queue.js';
 import { SILENT } from '../../../lib/jobd/vocabulary/logging.js';
 import { RawClient } from './raw-client.js';
 import { useMaster } from './use-master.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { encode } from '@msgpack/msgpack';
 import { limitOf, matches, type Condition } from '../../../lib/jq/constraints/constraint.js';
 import { ConstraintSet, pathsOf } from '../../../lib/jq/constraints/constraint-set.js';
-import { LONGEST_GLOBBED, matchesGlob } from '../../../lib/jq/constraints/glob.js';
+import { LONGEST_GLOBBED, matchesGlob } from '../../../lib/jq/constraints/constraint.js';
 import { JobFields, type MatchedJob } from '../../../lib/jq/constraints/job-fields.js';
 import { readConstraint } from '../../../lib/jq/constraints/read-constraint.js';
 import { scalarOf } from '../../../lib/jq/constraints/scalar.js';

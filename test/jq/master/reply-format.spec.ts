@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { formatOfReply } from '../../../lib/jq/master/reply-format.js';
+import { formatOfReply } from '../../../lib/jq/master/message.adapter.js';
 
 const JSON_BODY = { 'content-type': 'application/json; charset=utf-8' };
 
