@@ -14,23 +14,23 @@ import {
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-const TOOLS = ['job', 'flow', 'net', 'package'];
+const TOOLS = ['job', 'batching', 'net', 'package'];
 const SYSTEM = [...TOOLS, 'worker', 'redis', 'nest'];
 const CORE = [...SYSTEM, 'gearmonkey', 'memory'];
 const ARROWS: Arrows = {
   job: [],
-  flow: ['job'],
+  batching: ['job'],
   net: ['job'],
   package: ['job'],
   metrics: ['package', 'job', 'nest'],
   health: ['job', 'nest'],
   tracing: ['package', 'job'],
   dashboard: [...CORE],
-  worker: ['job', 'flow'],
-  redis: ['job', 'flow'],
-  gearmonkey: ['job', 'flow', 'worker', 'redis'],
+  worker: ['job', 'batching'],
+  redis: ['job', 'batching'],
+  gearmonkey: ['job', 'batching', 'worker', 'redis'],
   memory: ['job', 'gearmonkey'],
-  nest: ['job', 'flow', 'worker', 'redis', 'gearmonkey', 'memory'],
+  nest: ['job', 'batching', 'worker', 'redis', 'gearmonkey', 'memory'],
   index: CORE,
   testing: CORE,
   qless: SYSTEM,

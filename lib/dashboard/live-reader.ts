@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { chunksOf } from '../flow/chunks.js';
+import { chunksOf } from '../batching/chunks.js';
 import type { QueueOverview } from '../job/job-views.js';
 import type { DescribedJob } from '../gearmonkey/client/view-store.js';
 import { answerTo } from './answers.js';

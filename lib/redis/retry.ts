@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isNativeError } from 'node:util/types';
-import { retry, type RetryOptions } from '../flow/retry.js';
+import { retry, type RetryOptions } from '../batching/retry.js';
 import { GearMonkeyError } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 import { isReply, isTransientReply } from './redis-errors.js';

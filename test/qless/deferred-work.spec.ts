@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { sourceScript } from '../../lib/qless/wire/assemble.js';
-import { chunksOf } from '../../lib/flow/chunks.js';
+import { chunksOf } from '../../lib/batching/chunks.js';
 import { MOST_COMMANDS, commandsDuring } from './commands-during.js';
 import { jidsOf, useQless } from './qless-rig.js';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
-import { chunksOf } from '../../flow/chunks.js';
+import { chunksOf } from '../../batching/chunks.js';
 import { UnknownParentError } from '../../job/flow-errors.js';
 import { writeEntry, writePlace } from '../../job/flows.js';
 import { flowBegin, flowEdges, flowJobs } from '../wire/flow-scripts.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
-import { chunksOf } from '../../flow/chunks.js';
+import { chunksOf } from '../../batching/chunks.js';
 import { FlowSlotsError } from '../../job/flow-errors.js';
 import {
   CANCELLED_WITH_FLOW,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
-import { chunksOf } from '../../flow/chunks.js';
+import { chunksOf } from '../../batching/chunks.js';
 import { withDeadline } from '../../job/deadline.js';
 import { defined } from '../../job/defined.js';
 import { messageOf } from '../../job/errors.js';

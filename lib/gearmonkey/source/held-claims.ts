@@ -10,7 +10,7 @@ import { byFunction } from './by-function.js';
 import { claimOf } from './claims.js';
 import * as scripts from '../wire/scripts.js';
 import type { Cluster, Redis } from 'ioredis';
-import { chunksOf } from '../../flow/chunks.js';
+import { chunksOf } from '../../batching/chunks.js';
 import { slotOf } from '../../redis/cluster-slots.js';
 import type { KeysOf } from '../wire/protocol.js';
 

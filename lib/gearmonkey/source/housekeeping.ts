@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import { chunksOf } from '../../flow/chunks.js';
+import { chunksOf } from '../../batching/chunks.js';
 import type { KeepRule } from '../../job/keep.js';
 import { FunctionIndex } from '../wire/function-index.js';
 import type { KeysOf } from '../wire/protocol.js';

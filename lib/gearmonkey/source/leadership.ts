@@ -1,4 +1,4 @@
-import { chunksOf } from '../../flow/chunks.js';
+import { chunksOf } from '../../batching/chunks.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import { chunksOf } from '../../flow/chunks.js';
+import { chunksOf } from '../../batching/chunks.js';
 import type { Payload } from '../../job/codec.js';
 import type { Claim } from '../../job/job-source.js';
 import { readEntry, type RecordedParent } from '../../job/flows.js';

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import { chunksOf } from '../../flow/chunks.js';
+import { chunksOf } from '../../batching/chunks.js';
 import { scriptsIn } from '../../redis/script.js';
 import { LUA } from './lua.embedded.js';
 import type { FunctionKeys } from './protocol.js';

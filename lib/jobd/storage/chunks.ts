@@ -1,4 +1,4 @@
-import { chunksOf as partsOf } from '../../flow/chunks.js';
+import { chunksOf as partsOf } from '../../batching/chunks.js';
 
 /** Every server takes this many values in one statement. */
 const CHUNK = 1000;

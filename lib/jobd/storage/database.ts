@@ -1,6 +1,6 @@
 import { toCause } from '../../job/cause.js';
 import { CompiledQuery, Kysely, sql } from 'kysely';
-import { retry } from '../../flow/retry.js';
+import { retry } from '../../batching/retry.js';
 import { withDeadline } from '../../job/deadline.js';
 import { messageOf } from '../../job/errors.js';
 import type { JobdLog } from '../vocabulary/log.js';

@@ -8,7 +8,7 @@ import { defined } from '../../job/defined.js';
 import { fitBytes } from '../vocabulary/output-limit.js';
 import type { Database } from './database.js';
 import type { JobsTable } from './schema.js';
-import { Batcher } from '../../flow/batcher.js';
+import { Batcher } from '../../batching/batcher.js';
 
 interface Write {
   readonly row: {

@@ -1,4 +1,4 @@
-import { retry } from '../../flow/retry.js';
+import { retry } from '../../batching/retry.js';
 import { backoffDelay } from './backoff.js';
 import { JqRefusedError, JqUnreachableError } from './master-errors.js';
 import { isTemporary, refused, type MasterReply } from './master-http.js';

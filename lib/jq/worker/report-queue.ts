@@ -1,4 +1,4 @@
-import { Batcher } from '../../flow/batcher.js';
+import { Batcher } from '../../batching/batcher.js';
 import { isTemporary, reasonOf, type MasterHttp, type MasterReply } from '../http/master-http.js';
 import { fitting, MAX_BATCH_BYTES, packBatch, readVerdicts } from '../wire/batch.js';
 import type { Registration } from './registration.js';

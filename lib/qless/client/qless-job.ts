@@ -1,4 +1,4 @@
-import { chunksOf } from '../../flow/chunks.js';
+import { chunksOf } from '../../batching/chunks.js';
 import type { QlessCalls } from './calls.js';
 import type { Duration } from '../../job/duration.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';

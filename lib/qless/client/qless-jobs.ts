@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '../../job/errors.js';
 import { checkOptions } from '../../job/known-options.js';
-import { chunksOf } from '../../flow/chunks.js';
+import { chunksOf } from '../../batching/chunks.js';
 import type { QlessCalls } from './calls.js';
 import { QlessDependencyError, QlessError, toRefusal } from './errors.js';
 import { pageArguments, type PageOptions, dataText } from './options.js';

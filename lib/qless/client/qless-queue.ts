@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chunksOf } from '../../flow/chunks.js';
+import { chunksOf } from '../../batching/chunks.js';
 import { instrumentation, tracedEnqueue } from '../../job/instrumentation.js';
 import { checkOptions } from '../../job/known-options.js';
 import type { QlessCalls } from './calls.js';

@@ -1,4 +1,4 @@
-import { chunksOf } from '../../flow/chunks.js';
+import { chunksOf } from '../../batching/chunks.js';
 import { digestOf } from '../../job/digest.js';
 import type { JobRecord } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { Batcher } from '../../flow/batcher.js';
+import { Batcher } from '../../batching/batcher.js';
 import type { Payload } from '../../job/codec.js';
 import type { JobErrorInfo } from '../../job/errors.js';
 import { ConnectionError } from '../../job/server-errors.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { chunksOf } from '../../lib/flow/chunks.js';
+import { chunksOf } from '../../lib/batching/chunks.js';
 
 describe('chunksOf', () => {
   it('splits a list into parts, and an empty list into none', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { retry } from '../../lib/flow/retry.js';
+import { retry } from '../../lib/batching/retry.js';
 
 const away = new Error('away');
 const late = (lastError: unknown) => new Error('late', { cause: lastError });

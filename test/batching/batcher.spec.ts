@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Batcher, type BatcherOptions } from '../../lib/flow/batcher.js';
+import { Batcher, type BatcherOptions } from '../../lib/batching/batcher.js';
 
 type Send = BatcherOptions<string, string>['send'];
 
