@@ -13,6 +13,12 @@ const LEASE_MS = 20_000;
 const documented = documentedRights();
 const rightsOf = (name: string) => documented.get(name) ?? [];
 
+/** Of the functions of a flow, but for the hashes of `other`. */
+const KEYS = [
+  ...['job:mail:*', 'queue:*', 'wake:*', 'count:*', 'control:*', 'limit:*', 'lease:*', 'lock:*', 'uid:*'],
+  ...['sender:*', 'functions', 'workers:*', 'ended:*', 'unique:*', 'statistics:*', 'retrying:*', 'tags:*'],
+].map((key) => `~${key}`);
+
 describe('the rights that flows need', () => {
   const used = useRedisServer();
   const opened: RedisActors[] = [];
@@ -120,5 +126,27 @@ describe('the rights that flows need', () => {
     await stopWorkers();
     await runWorker(as('flow-worker').source({ lease: LEASE_MS }, { keeper: true }), FN, (input) => input);
     await expect(flow.jobs[1]?.result()).resolves.toBe(2);
+  });
+
+  describe.each([
+    ['may only read the jobs that it waits for', ['%R~job:other:*', ...KEYS, '+@all']],
+    ...['hincrby', 'hdel', 'persist', 'rpush', 'zrem', 'zadd', 'hset', 'expire', 'llen'].map(
+      (command) => [`may do anything but ${command}`, ['~*', '+@all', `-${command}`]] as const,
+    ),
+  ])('a user who %s', (_, rights) => {
+    it('makes no flow behind a job, and none that counts as begun', async () => {
+      const all = new RedisActors(used.url);
+      opened.push(all);
+      const other = await all.client().run('other', 1);
+      await grant(used.redis, 'lacking', ['&*', ...rights]);
+      const flow = { job: FN, input: 0, options: { after: [other] }, children: [{ job: FN, input: 1 }] };
+      await expect(as('lacking').client().flow(flow)).rejects.toMatchObject({ code: 'REFUSED' });
+      const flows = (await used.redis.keys(`job:${FN}:flow:*`)).filter((key) => !key.endsWith(':jobs'));
+      const totals = await Promise.all(flows.map((key) => used.redis.hget(key, 'total')));
+      expect(totals.filter((total) => total !== null)).toEqual([]);
+      await expect(used.redis.lrange(`queue:${FN}:normal`, 0, -1)).resolves.toEqual([]);
+      await expect(used.redis.hget('job:other:1', 'held')).resolves.toBeNull();
+      await expect(used.redis.exists('job:other:1:children')).resolves.toBe(0);
+    });
   });
 });

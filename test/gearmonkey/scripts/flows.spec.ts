@@ -451,6 +451,24 @@ describe('The scripts of flows', () => {
       expect(await redis().lrange(keysOf(fn).normal, 0, -1)).toEqual(['1']);
     });
 
+    it('does not take a part for done that has failed, and whose error was lost', async () => {
+      await redis().set(`${job(2)}:parents`, 'of another program');
+      await expect(made([{}])).rejects.toThrow('WRONGTYPE');
+      await expect(begin(3)).rejects.toThrow('FLOWLOST');
+      const edges = () => flows.flowEdges.run(redis(), [flow(), `${flow()}:jobs`], 2, KEPT, []);
+      await expect(edges()).rejects.toThrow('FLOWLOST');
+      expect(await redis().hget(flow(), 'total')).toBeNull();
+    });
+
+    it('does not begin after a job whose list of those that wait is of another program', async () => {
+      await made([]);
+      await enqueue(redis(), fn, ['other']);
+      await redis().set(`${job(2)}:children`, 'x');
+      await expect(begin(1, [plain(2)])).rejects.toThrow('WRONGTYPE');
+      expect(await redis().hget(flow(), 'total')).toBeNull();
+      expect(await redis().hget(job(2), 'held')).toBeNull();
+    });
+
     it('does not begin after a job that there is not', async () => {
       await made([]);
       expect(await begin(1, [`9::${fn}`])).toBe(1);

@@ -14,6 +14,22 @@ local function read_parents(entries)
   return parents
 end
 
+--- Returns an error reply if the user may not do what `attach` does, or a key of it has another type. Uses rights.lua.
+local function attach_refusal(k, id, parents)
+  local refusal = #parents > 0 and missing_right('RPUSH', k.jobs .. id .. ':parents', 'x') or nil
+  for _, parent in ipairs(parents) do
+    local pk, key = parent.k, parent.k.jobs .. parent.id
+    refusal = refusal or missing_right('HINCRBY', key, 'x', '1') or missing_right('HSET', key, 'x', 'x')
+      or missing_right('TTL', key) or missing_right('PERSIST', key) or missing_right('PERSIST', key .. ':children')
+      or missing_right('RPUSH', key .. ':children', 'x') or missing_right('ZADD', pk.members, '1', 'x')
+    -- Neither changes anything.
+    for _, reply in ipairs({ refusal or pcall('LLEN', key .. ':children'), refusal or pcall('ZADD', pk.members, 'XX', '1', 'x') }) do
+      refusal = refusal or type(reply) == 'table' and reply.err and reply or nil
+    end
+  end
+  return refusal
+end
+
 --- Returns how many jobs the new one waits for, and how one of the others failed or nil. `child` is "ID:MARK:FN".
 local function attach(k, id, child, parents)
   local waits, why = 0, nil

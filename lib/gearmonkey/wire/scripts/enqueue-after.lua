@@ -31,10 +31,7 @@ local is_repeated = sent and tonumber(string.match(sent, '^(%d+)') or 0) >= tonu
 if not parents and not is_repeated then return -unknown end
 local refusal = missing_right('HSET', jobs .. 'x', 'x', 'x') or missing_right('ZADD', scheduled, '1', 'x')
   or missing_right('ZADD', members, '1', 'x')
-for _, parent in ipairs(parents or {}) do
-  refusal = refusal or missing_right('HINCRBY', parent.k.jobs .. parent.id, 'x', '1')
-    or missing_right('ZADD', parent.k.members, '1', 'x')
-end
+refusal = refusal or attach_refusal(keys_of(string.sub(jobs, 5, -2)), 'x', parents or {})
 if refusal then return refusal end
 -- include sender
 

@@ -10,6 +10,7 @@
 -- include clock
 -- include finish
 -- include flow-keys
+-- include rights
 
 local call, pcall = redis.call, redis.pcall
 local flow, part, kept = KEYS[1], tonumber(ARGV[1]), '3600'
@@ -20,15 +21,19 @@ local now = clock(ARGV[2])
 
 local parents, unknown = read_parents({ unpack(ARGV, 5) })
 if not parents then return unknown end
-begin_part('0')
-call('PERSIST', flow)
-call('PERSIST', KEYS[2])
-call('HSET', flow, 'root', ARGV[3], 'total', ARGV[4])
-for _, ends in ipairs({ 'done', 'failed' }) do call('HINCRBY', flow, ends, '0') end
 local k = keys_of(string.sub(KEYS[3], 5, -2))
 local id = string.match(ARGV[3], '^(%d+):')
+local root = k.jobs .. id
+local refusal = missing_right('HINCRBY', flow, 'x', '0') or missing_right('PERSIST', flow) or missing_right('PERSIST', KEYS[2])
+  or missing_right('HDEL', root, 'x') or missing_right('HSET', root, 'x', 'x') or missing_right('EXPIRE', root, '1')
+  or missing_right('ZREM', k.scheduled, 'x') or missing_right('ZADD', k.members, '1', 'x') or attach_refusal(k, id, parents)
+if refusal then return refusal end
+begin_part()
+call('PERSIST', flow)
+call('PERSIST', KEYS[2])
+for _, ends in ipairs({ 'done', 'failed' }) do call('HINCRBY', flow, ends, '0') end
 local waits, why = attach(k, id, ARGV[3] .. ':' .. k.fn, parents)
-local job = call('HMGET', k.jobs .. id, 'status', 'on-parent-error', 'place', 'options')
+local job = call('HMGET', root, 'status', 'on-parent-error', 'place', 'options')
 if job[1] ~= 'idle' then
   -- Another program has ended or deleted it meanwhile.
   call('ZADD', k.members, '2', id)
@@ -36,10 +41,9 @@ if job[1] ~= 'idle' then
 elseif why and job[2] ~= 'run' then
   fail_with_parent(k, id, job[2], why)
 elseif waits > 0 then
-  call('HSET', k.jobs .. id, 'after', waits)
+  call('HSET', root, 'after', waits)
 else
   activate(k, id, job[3], job[4])
 end
-if not touched[k.fn] then return 0 end
-call('HSET', flow, 'result', '-1')
-return -1
+-- Last, since a flow that has its total counts as begun, whatever becomes of this call.
+return end_part(touched[k.fn] and -1 or 0, 'root', ARGV[3], 'total', ARGV[4])

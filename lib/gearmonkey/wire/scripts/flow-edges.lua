@@ -11,7 +11,7 @@ local part, kept = tonumber(ARGV[1]), ARGV[2]
 -- include flow-functions
 -- include flow-part
 
-begin_part('0')
+begin_part()
 local at = 3
 while at <= #ARGV do
   local list, count = ARGV[at], tonumber(ARGV[at + 1])
@@ -21,4 +21,4 @@ while at <= #ARGV do
   at = at + 2 + count
 end
 redis.call('EXPIRE', jobs, kept)
-return 0
+return end_part(0)

@@ -27,7 +27,7 @@ local refusal = missing_right('HSET', jobs .. 'x', 'x', 'x') or missing_right('Z
   or missing_right('ZADD', members, '1', 'x')
 if refusal then return refusal end
 local last = call('INCRBY', ids, count)
-begin_part(string.format('%.0f', last))
+begin_part()
 
 local tags = open_tags(jobs)
 local waiting, blocked = {}, {}
@@ -52,4 +52,4 @@ note_function(string.match(name, ':(.+)$'), string.sub(jobs, #'job:' + 1, -2))
 local untagged = tags.write(0)
 if untagged then return untagged end
 tags.clean()
-return last
+return end_part(last)
