@@ -39,7 +39,8 @@ export function deedEvent(
   { reply, error }: { readonly reply?: ActReply; readonly error?: unknown } = {},
 ): AuditEvent {
   const { action, id, schedule, which, row, limit } = request;
-  const target = id ?? schedule ?? ((which ?? row) && JSON.stringify(which ?? row));
+  const chosen = which ?? row;
+  const target = chosen ? JSON.stringify(chosen) : (id ?? schedule);
   return {
     ...{ user: user.name, action, instance: i, fn, at: new Date() },
     ...(count !== undefined && { count }),

@@ -16,6 +16,8 @@ const MOST_FIELD_NAME = 255;
 const MOST_MESSAGE = 65_536;
 /** `redact` gets so many times as much: a pattern does not match what is left of a secret that was cut. */
 const MORE = 16;
+/** An escape of JSON that `JSON.stringify` would not write: PHP escapes slashes. */
+const ESCAPED = /\\[u/]/;
 /** Those that are decoded. Another codec may encrypt: then what it wrote must not be shown in the clear. */
 const READABLE: readonly Codec[] = [codecOf('json'), codecOf('msgpack')];
 
@@ -68,7 +70,7 @@ export class Redaction {
   ): RedactedText {
     const stored = shownText(bytes);
     if (!this.isOn) return { ...stored, redacted: false, hidden: false };
-    const isPlain = stored.encoding === 'utf8' && !(codec === READABLE[0] && stored.text.includes('\\u'));
+    const isPlain = stored.encoding === 'utf8' && !(codec === READABLE[0] && ESCAPED.test(stored.text));
     const readable = isPlain ? stored.text : isWhole ? decoded(codec, bytes) : undefined;
     if (readable === undefined) return { text: HIDDEN, encoding: 'utf8', redacted: true, hidden: true };
     const text = this.text(readable, part, of);
@@ -104,7 +106,7 @@ export class Redaction {
       ...(error && { error: this.error(error, of) }),
       errors: errors.map((one) => this.error(one, of)),
       headers: all(headers, 'header'),
-      more: all(more, 'field', [MOST_FIELD_NAME, MOST_FIELD]),
+      more: all(unescaped(more), 'field', [MOST_FIELD_NAME, MOST_FIELD]),
       ...(options !== undefined && { options: this.begin(options, 'field', of, MOST_OPTIONS) }),
       ...(waitsFor && {
         waitsFor: waitsFor.map((signal) => this.begin(signal, 'name', of, MOST_FIELD)),
@@ -112,6 +114,19 @@ export class Redaction {
       ...(steps && { steps: steps.map((step) => ({ ...step, name: this.text(step.name, 'name', of) })) }),
     };
   }
+}
+
+/** Fields that may be JSON, as `redact` gets them. */
+function unescaped(fields: Readonly<Record<string, string>>): Record<string, string> {
+  const readable = (text: string) => {
+    if (!ESCAPED.test(text)) return text;
+    try {
+      return JSON.stringify(JSON.parse(text));
+    } catch {
+      return text.replaceAll('\\/', '/');
+    }
+  };
+  return Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, readable(text)]));
 }
 
 /** A value as JSON; undefined if it can't be read. */

@@ -221,7 +221,8 @@ describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
       );
     subscribe('gearmonkey:audit', count);
     unheard.push(() => void unsubscribe('gearmonkey:audit', count));
-    const body = { action: 'cancel', fn: 'mail', which: { state: 'waiting' } };
+    // The event is about what is done, also if a request names a job as well.
+    const body = { action: 'cancel', fn: 'mail', which: { state: 'waiting' }, id: '999' };
     const { bulk } = await json<ActReply>(base, '/api/act', { ...as('root'), body });
     await until(() => events.length === 2);
     const same = { user: 'root', action: 'cancel', fn: 'mail', bulk, target: '{"state":"waiting"}' };

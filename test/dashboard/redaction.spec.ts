@@ -179,6 +179,22 @@ describe('a dashboard with `redact`', () => {
     });
   });
 
+  it('finds what PHP has written, and any other that escapes slashes', async () => {
+    const { base, client } = await serve({ redact: ({ text }) => text.replaceAll('hooks/7', '***') });
+    const fn = redis.fn();
+    const { id } = await client.run(fn, null);
+    const json7 = '{"at":"https:\\/\\/a\\/hooks\\/7"}';
+    await redis.redis.hset(`job:${fn}:${id}`, { input: json7, anything: json7, cut: json7.slice(0, -2) });
+    const query = `fn=${fn}&id=${id}`;
+    expect(await json<PayloadView>(base, `/api/payload?${query}&part=input`)).toMatchObject({
+      ...{ text: '{"at":"https://a/***"}', redacted: true },
+    });
+    expect((await ask(base, `/api/raw?${query}&part=input`)).text).toBe('{"at":"https://a/***"}');
+    const { text } = await ask(base, `/api/job?${query}`);
+    expect(text.match(/\*\*\*/g)).toHaveLength(2);
+    expect(text).not.toMatch(/hooks/);
+  });
+
   const CUT = Buffer.from(encode({ text: SECRET })).subarray(0, -1);
   const encrypting: Codec = {
     name: 'encrypted',

@@ -117,6 +117,7 @@ local function settle()
   for i = outcomes_from, #ARGV, 4 do members[#members + 1] = ARGV[i] end
   if #members == 0 then return end
   local removed = pcall('ZREM', keys.leases, unpack(members))
+  if refuses_writes(removed) then call('ZREM', keys.leases, unpack(members)) end
   has_leases = type(removed) == 'number'
   local all_held = removed == #members
   local places = limits and pcall('HMGET', keys.limits .. 'places', unpack(members)) or {}

@@ -1,3 +1,5 @@
+-- include refuses-writes
+
 --- Notes the end of a job that others wait for or that belongs to a flow: settle-flows.lua does the rest, and the hash is
 --- kept until then.
 local function note_end(keys, id, seconds)
@@ -17,13 +19,16 @@ end
 
 --- Ends a job as the protocol's worker does, publishes it and lists it. `outcome` is success, error or cancelled. The
 --- channel `reply`, unless '', gets "id:token:output". Returns false if the job's key is no hash. After the first write no
---- error may stop the rest. `keys` may have the seconds for which ended jobs and their lists are kept, and `successes`, which gets
+--- error may stop the rest; a server that refuses writes refuses the first. `keys` may have the seconds for which ended jobs and their lists are kept, and `successes`, which gets
 --- the times and ids of these in place of their list: the hot path, where one command lists all of a call.
 local function finish(keys, id, now, reply, token, outcome, output, ...)
   local success = outcome == 'success'
   local status = success and outcome or 'error'
   local written = redis.pcall('HSET', keys.jobs .. id, 'status', status, 'output', output, 'finished', now, ...)
-  if type(written) == 'table' and written.err then return false end
+  if type(written) == 'table' and written.err then
+    if refuses_writes(written) then redis.call('HSET', keys.jobs .. id, 'status', status) end
+    return false
+  end
   local seconds = success and keys.success_seconds or not success and keys.error_seconds or '90000'
   redis.call('EXPIRE', keys.jobs .. id, seconds)
   if not is_of_no_flow(written, ...) then note_end(keys, id, seconds) end

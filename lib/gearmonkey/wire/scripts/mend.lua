@@ -15,6 +15,7 @@
 -- include flow-keys
 -- include foreign
 -- include limit-prefix
+-- include refuses-writes
 -- include rights
 
 -- Lua's own, which also catches errors of redis.call.
@@ -64,7 +65,9 @@ local function queued(id, from, key)
     if has_let_go then limits.refresh(key) end
     return waits
   end
-  return type(pcall('LPUSH', keys[priority], id)) == 'number'
+  local pushed = pcall('LPUSH', keys[priority], id)
+  if refuses_writes(pushed) then call('LPUSH', keys[priority], id) end
+  return type(pushed) == 'number'
 end
 
 --- Counts a job of a flow as unfinished again. One that has not been settled was not counted yet.

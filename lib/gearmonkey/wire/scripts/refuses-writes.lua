@@ -1,0 +1,9 @@
+--- Whether a reply is the error of a server that takes no writes now, as while it fails over: the call has to fail as a whole, so
+--- that it is sent again. Other errors are those of one key.
+local function refuses_writes(reply)
+  if type(reply) ~= 'table' or not reply.err then return false end
+  for _, code in ipairs({ 'READONLY', 'NOREPLICAS', 'MISCONF', 'OOM' }) do
+    if string.find(reply.err, code, 1, true) then return true end
+  end
+  return false
+end

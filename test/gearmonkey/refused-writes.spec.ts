@@ -1,0 +1,87 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { gate } from '../support/gate.js';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { eventually } from '../support/until.js';
+import { useRedisServer } from '../support/use-redis.js';
+import { RedisActors } from './redis-rig.js';
+
+/** How a server comes to take no writes, and takes them again. */
+const FAULTS = {
+  READONLY: [
+    ['REPLICAOF', '127.0.0.1', '1'],
+    ['REPLICAOF', 'NO', 'ONE'],
+  ],
+  NOREPLICAS: [
+    ['CONFIG', 'SET', 'min-replicas-to-write', '1'],
+    ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
+  ],
+} as const;
+
+describe.each(Object.entries(FAULTS))('while a server refuses writes with %s', (code, [begin, end]) => {
+  const server = useRedisServer();
+  let actors: RedisActors;
+  let fn = '';
+  beforeAll(() => void (actors = new RedisActors(server.url)));
+  afterAll(() => actors.close());
+  beforeEach(() => void (fn = server.fn()));
+  stopWorkersAfterEach();
+  afterEach(() => server.redis.call(...(end as unknown as [string])));
+
+  async function refuse(): Promise<void> {
+    await server.redis.config('RESETSTAT');
+    await server.redis.call(...(begin as unknown as [string]));
+  }
+  /** Takes writes again once one was refused. */
+  async function takeAgain(): Promise<void> {
+    await eventually(async () => expect(await server.redis.info('errorstats')).toContain(`_${code}:`));
+    await server.redis.call(...(end as unknown as [string]));
+  }
+
+  it.each([
+    ['an output', () => 'done', { state: 'succeeded', output: 'done' }],
+    ['an error', () => Promise.reject(new Error('as told')), { state: 'failed' }],
+  ])('%s of a handler waits, and its job runs once', async (_, end, expected) => {
+    const problems: string[] = [];
+    const mayEnd = gate();
+    let runs = 0;
+    const source = actors.source({ onProblem: (message) => void problems.push(message) });
+    await runWorker(source, fn, async () => {
+      runs += 1;
+      await mayEnd.passed;
+      return end();
+    });
+    const client = actors.client();
+    const { id } = await client.run(fn, 1);
+    await eventually(() => expect(runs).toBe(1));
+    await refuse();
+    mayEnd.open();
+    await takeAgain();
+    await eventually(async () =>
+      expect(await client.get(fn, id)).toMatchObject({ ...expected, attempts: 1 }),
+    );
+    expect(runs).toBe(1);
+    expect(problems.filter((message) => message.includes('lease'))).toEqual([]);
+    await expect(server.redis.exists(`lease:${fn}`)).resolves.toBe(0);
+  });
+
+  it('cancelling a job waits', async () => {
+    const client = actors.client();
+    const { id } = await client.run(fn, 1);
+    await refuse();
+    const cancelled = client.cancel(fn, id);
+    await takeAgain();
+    await expect(cancelled).resolves.toBe(true);
+    await expect(client.get(fn, id)).resolves.toMatchObject({ state: 'cancelled' });
+  });
+
+  it('retrying a job waits', async () => {
+    const client = actors.client();
+    const { id } = await client.run(fn, 1);
+    await client.cancel(fn, id);
+    await refuse();
+    const { done } = client.retry(fn, id);
+    await takeAgain();
+    await expect(done).resolves.toBe(1);
+    await expect(client.get(fn, id)).resolves.toMatchObject({ state: 'waiting' });
+  });
+});
