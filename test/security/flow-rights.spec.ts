@@ -129,6 +129,7 @@ describe('the rights that flows need', () => {
   });
 
   describe.each([
+    ['may not read the jobs that it waits for', [...KEYS, '+@all']],
     ['may only read the jobs that it waits for', ['%R~job:other:*', ...KEYS, '+@all']],
     ...['hincrby', 'hdel', 'persist', 'rpush', 'zrem', 'zadd', 'hset', 'expire', 'llen'].map(
       (command) => [`may do anything but ${command}`, ['~*', '+@all', `-${command}`]] as const,

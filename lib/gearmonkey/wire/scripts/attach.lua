@@ -1,12 +1,14 @@
 --- Makes a job wait for others. Uses `call` and `pcall` of the script, and flow-keys.lua.
 
 --- Reads the parents of a new job, "ID:MARK:FN" each. Returns nil and the place of the first one that there is not.
+--- Fails for a user who may not read one.
 local function read_parents(entries)
   local parents = {}
   for i, entry in ipairs(entries) do
     local id, mark, fn = parse_entry(entry)
     local k = id and keys_of(fn)
     local job = k and pcall('HMGET', k.jobs .. id, 'status', 'mark', 'flow', 'settled', 'after')
+    if job and job.err and not string.find(job.err, 'WRONGTYPE', 1, true) then call('HMGET', k.jobs .. id, 'status') end
     local is_there = job and not job.err and job[1] and not is_unbegun(job[5], job[3])
     if not is_there or (mark ~= '' and (job[2] or '0') ~= mark) then return nil, i end
     parents[i] = { k = k, id = id, mark = job[2] or '0', status = job[1], flow = job[3] or nil, settled = job[4] }
