@@ -1,7 +1,7 @@
 /**
  * Makes few files of the hundreds that were compiled, since finding and linking them is most of the time that importing the
  * package takes: each entry point and each program of package.json stays a file, and what they share is in dist/chunks/. A
- * comment `//#region` in a file names each module that has become part of it. Declarations stay as they are.
+ * comment in a file names each module that has become part of it. Declarations stay as they are.
  */
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -27,8 +27,7 @@ async function whyOutdated(root: string, commit: string): Promise<string | undef
   if ((await git(root, 'merge-base', '--is-ancestor', commit, 'HEAD')) === undefined)
     return `The commit ${commit} is not in the history of this tree.`;
   if (release === undefined) return undefined;
-  const isOlder =
-    commit !== release && (await git(root, 'merge-base', '--is-ancestor', release, commit)) === undefined;
+  const isOlder = (await git(root, 'merge-base', '--is-ancestor', release, commit)) === undefined;
   return isOlder
     ? `The commit ${commit} is older than the last release, ${release}. Measure again.`
     : undefined;

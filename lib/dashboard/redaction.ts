@@ -106,7 +106,7 @@ export class Redaction {
       ...(error && { error: this.error(error, of) }),
       errors: errors.map((one) => this.error(one, of)),
       headers: all(headers, 'header'),
-      more: all(unescaped(more), 'field', [MOST_FIELD_NAME, MOST_FIELD]),
+      more: all(this.isOn ? unescaped(more) : more, 'field', [MOST_FIELD_NAME, MOST_FIELD]),
       ...(options !== undefined && { options: this.begin(options, 'field', of, MOST_OPTIONS) }),
       ...(waitsFor && {
         waitsFor: waitsFor.map((signal) => this.begin(signal, 'name', of, MOST_FIELD)),
@@ -123,7 +123,10 @@ function unescaped(fields: Readonly<Record<string, string>>): Record<string, str
     try {
       return JSON.stringify(JSON.parse(text));
     } catch {
-      return text.replaceAll('\\/', '/');
+      // The beginning of JSON, or text that is none.
+      return text
+        .replaceAll('\\/', '/')
+        .replaceAll(/\\u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
     }
   };
   return Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, readable(text)]));

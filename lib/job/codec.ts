@@ -68,17 +68,15 @@ export function checkPayload(payload: unknown): Payload {
 /** @throws UnreadablePayloadError */
 export function read(codec: Codec, fn: string, what: PayloadPart, bytes: Uint8Array): unknown {
   try {
-    return settled(codec.decode(bytes));
+    const value = codec.decode(bytes);
+    if (isPromise(value)) {
+      value.catch(() => undefined);
+      throw new TypeError('the codec returned a Promise');
+    }
+    return value;
   } catch (error) {
     throw new UnreadablePayloadError(fn, what, codec.name, messageOf(error));
   }
-}
-
-/** @throws TypeError */
-function settled(value: unknown): unknown {
-  if (!isPromise(value)) return value;
-  value.catch(() => undefined);
-  throw new TypeError('the codec returned a Promise');
 }
 
 /** The bytes that a reader of the payload gets. */

@@ -28,49 +28,49 @@ export function isLost(value: unknown): boolean {
  */
 export function refuseLost(value: unknown, json: string): void {
   if (typeof value !== 'object' || value === null) return;
-  const search = new Search(json.includes('{}') ? Infinity : MAX_SEARCHED);
-  const found = search.in(value, '');
+  const found = lossIn(value, '', { left: json.includes('{}') ? Infinity : MAX_SEARCHED });
   if (found !== undefined) throw new TypeError(found);
 }
 
 /** The same for a value of which it is known that something is lost. @throws TypeError */
 export function refuseLostSomewhere(value: unknown): void {
-  const found = new Search(Infinity).in(value, '');
+  const found = lossIn(value, '', { left: Infinity });
   if (found !== undefined) throw new TypeError(found);
 }
 
-/** A search through a value that could be written, so it is not circular. */
-class Search {
-  constructor(private left: number) {}
+/** How many more values a search looks at. */
+interface Search {
+  left: number;
+}
 
-  in(value: unknown, path: string): string | undefined {
-    if (this.left <= 0 || (typeof value !== 'object' && typeof value !== 'function') || value === null)
-      return undefined;
-    if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return undefined;
-    const loss = lossOf(value);
-    if (loss !== undefined) return `${path === '' ? 'it' : path} is ${loss}`;
-    if (Array.isArray(value)) return this.inList(value, path);
-    if (ArrayBuffer.isView(value)) return undefined;
-    return this.inObject(value, path);
-  }
-
-  private inList(list: readonly unknown[], path: string): string | undefined {
-    for (let index = 0; index < list.length; index++) {
-      if (--this.left < 0) return undefined;
-      const found = this.in(list[index], `${path}[${index}]`);
-      if (found !== undefined) return found;
-    }
+/** What is lost of a value that could be written, so it is not circular. */
+function lossIn(value: unknown, path: string, search: Search): string | undefined {
+  if (search.left <= 0 || (typeof value !== 'object' && typeof value !== 'function') || value === null)
     return undefined;
-  }
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return undefined;
+  const loss = lossOf(value);
+  if (loss !== undefined) return `${path === '' ? 'it' : path} is ${loss}`;
+  if (Array.isArray(value)) return lossInList(value, path, search);
+  if (ArrayBuffer.isView(value)) return undefined;
+  return lossInObject(value, path, search);
+}
 
-  private inObject(value: object, path: string): string | undefined {
-    for (const key of Object.keys(value)) {
-      if (--this.left < 0) return undefined;
-      const part = (value as Record<string, unknown>)[key];
-      if (typeof part !== 'object' && typeof part !== 'function') continue;
-      const found = this.in(part, path === '' ? key : `${path}.${key}`);
-      if (found !== undefined) return found;
-    }
-    return undefined;
+function lossInList(list: readonly unknown[], path: string, search: Search): string | undefined {
+  for (let index = 0; index < list.length; index++) {
+    if (--search.left < 0) return undefined;
+    const found = lossIn(list[index], `${path}[${index}]`, search);
+    if (found !== undefined) return found;
   }
+  return undefined;
+}
+
+function lossInObject(value: object, path: string, search: Search): string | undefined {
+  for (const key of Object.keys(value)) {
+    if (--search.left < 0) return undefined;
+    const part = (value as Record<string, unknown>)[key];
+    if (typeof part !== 'object' && typeof part !== 'function') continue;
+    const found = lossIn(part, path === '' ? key : `${path}.${key}`, search);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

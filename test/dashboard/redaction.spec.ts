@@ -184,7 +184,11 @@ describe('a dashboard with `redact`', () => {
     const fn = redis.fn();
     const { id } = await client.run(fn, null);
     const json7 = '{"at":"https:\\/\\/a\\/hooks\\/7"}';
-    await redis.redis.hset(`job:${fn}:${id}`, { input: json7, anything: json7, cut: json7.slice(0, -2) });
+    await redis.redis.hset(`job:${fn}:${id}`, {
+      input: json7,
+      anything: json7,
+      cut: json7.slice(0, -2).replace('oo', '\\u006fo'),
+    });
     const query = `fn=${fn}&id=${id}`;
     expect(await json<PayloadView>(base, `/api/payload?${query}&part=input`)).toMatchObject({
       ...{ text: '{"at":"https://a/***"}', redacted: true },
@@ -326,5 +330,8 @@ describe('a dashboard with `redact`', () => {
       },
     });
     expect((await ask(base, `/api/raw?${path}`)).bytes).toEqual(bytes);
+    await redis.redis.hset(`job:${job.name}:${id}`, 'anything', '{"at":"a\\/b"}');
+    const { more } = await json<JobView>(base, `/api/job?fn=${job.name}&id=${id}`);
+    expect(more).toEqual({ anything: '{"at":"a\\/b"}' });
   });
 });

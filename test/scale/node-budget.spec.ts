@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { killProcesses } from '../support/test-process.js';
 import { Program } from '../support/worker-process.js';
 import { RedisServer } from '../support/redis-server.js';
-import { judge, rounded, type NodeFigures } from './node-cost.js';
+import { cheaper, judge, rounded, type NodeFigures } from './node-cost.js';
 
 const BUDGET = new URL('node-budget.json', import.meta.url);
 const PROGRAM = fileURLToPath(new URL('node-cost-program.ts', import.meta.url));
@@ -40,6 +40,12 @@ describe('judge', () => {
     expect(judge(figures(less), figures({}))[0]).toContain('Keep it so');
   });
 
+  it('is given the lower of the figures of several rounds', () => {
+    const [one, other] = [figures({ promises: 12 }, 12), figures({ bytes: 1200 }, 11)];
+    expect(cheaper(one, other)).toEqual(figures({}, 11));
+    expect(judge(cheaper(figures({ bytes: 1100 }), figures({ bytes: 1060 })), figures({}))).toHaveLength(6);
+  });
+
   it('needs a budget for each', () => {
     const { reach } = figures({});
     expect(judge(figures({}), { cases: {}, reach } as NodeFigures)[0]).toContain('has no budget');
@@ -56,6 +62,7 @@ describe('what a plain job costs in Node', () => {
 
   it('keeps its budget: Promises, allocated bytes, functions and files', async () => {
     let complaints: string[] = [];
+    let cheapest: NodeFigures | undefined;
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
       const program = await Program.start(PROGRAM, { url: `redis://127.0.0.1:${server.port}` });
       const figures = (await program.says('figures', MAX_MS)) as unknown as NodeFigures;
@@ -63,7 +70,8 @@ describe('what a plain job costs in Node', () => {
         writeFileSync(BUDGET, `${JSON.stringify(rounded(figures), null, 2)}\n`);
         return;
       }
-      complaints = judge(figures, JSON.parse(readFileSync(BUDGET, 'utf8')) as NodeFigures);
+      cheapest = cheapest ? cheaper(cheapest, figures) : figures;
+      complaints = judge(cheapest, JSON.parse(readFileSync(BUDGET, 'utf8')) as NodeFigures);
       if (complaints.length === 0) return;
     }
     expect(complaints).toEqual([]);

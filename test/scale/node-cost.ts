@@ -52,6 +52,25 @@ function compare<Cost extends object>(name: string, cost: Cost, budget: Cost | u
   });
 }
 
+/** The lower figures of two: how many jobs share a call, and so what each pays, depends on what else the machine does. */
+export function cheaper(one: NodeFigures, other: NodeFigures): NodeFigures {
+  const lower = <Cost extends object>(a: Cost, b: Cost) =>
+    Object.fromEntries(
+      Object.entries(a).map(([figure, value]) => [
+        figure,
+        Math.min(value as number, b[figure as keyof Cost] as number),
+      ]),
+    ) as Cost;
+  const cases = Object.keys(CASES).map((name) => [
+    name,
+    lower(one.cases[name as Case], other.cases[name as Case]),
+  ]);
+  return {
+    cases: Object.fromEntries(cases) as NodeFigures['cases'],
+    reach: lower(one.reach, other.reach),
+  };
+}
+
 export function rounded({ cases, reach }: NodeFigures): NodeFigures {
   const each = Object.entries(cases).map(([name, { promises, bytes }]) => [
     name,

@@ -18,8 +18,6 @@ import { showAs } from '../../job/show-as.js';
 import type { HandlersHere } from './unserved.js';
 import type { GivenHeaders } from '../../job/headers.js';
 
-export type { ClientOptions };
-
 /** Enqueues jobs, reads them and subscribes to their changes. Inject it as `GearMonkeyClient`, or with `@InjectGearMonkey(name)`. */
 export class GearMonkeyClient extends JobClient {
   static {
@@ -227,7 +225,7 @@ export class GearMonkeyClient extends JobClient {
 }
 
 /** Options of a client. */
-interface ClientOptions extends PayloadOptions {
+export interface ClientOptions extends PayloadOptions {
   /**
    * Asked at each enqueue for headers that every job gets, such as a tenant or a correlation id from an
    * AsyncLocalStorage. What it throws rejects the enqueue.

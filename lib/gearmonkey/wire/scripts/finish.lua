@@ -19,8 +19,9 @@ end
 
 --- Ends a job as the protocol's worker does, publishes it and lists it. `outcome` is success, error or cancelled. The
 --- channel `reply`, unless '', gets "id:token:output". Returns false if the job's key is no hash. After the first write no
---- error may stop the rest; a server that refuses writes refuses the first. `keys` may have the seconds for which ended jobs and their lists are kept, and `successes`, which gets
---- the times and ids of these in place of their list: the hot path, where one command lists all of a call.
+--- error may stop the rest; a server that takes no writes refuses the first. `keys` may have the seconds for which ended jobs
+--- and their lists are kept, and `successes`, which gets the times and ids of these in place of their list: the hot path,
+--- where one command lists all of a call.
 local function finish(keys, id, now, reply, token, outcome, output, ...)
   local success = outcome == 'success'
   local status = success and outcome or 'error'

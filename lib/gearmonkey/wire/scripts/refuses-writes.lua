@@ -3,7 +3,8 @@
 local function refuses_writes(reply)
   if type(reply) ~= 'table' or not reply.err then return false end
   for _, code in ipairs({ 'READONLY', 'NOREPLICAS', 'MISCONF', 'OOM' }) do
-    if string.find(reply.err, code, 1, true) then return true end
+    -- Older servers write their own words before it. Names of keys behind it may have the same letters.
+    if string.find(reply.err, '^[^%u]*' .. code) then return true end
   end
   return false
 end
