@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { ownVersion } from '../../harness/packages.mjs';
 
-const DIST = new URL('../../../dist/qless/', import.meta.url);
+const UNIFIED = new URL('../../../dist/qless/qless.lua', import.meta.url);
 
 export const FORMS = [
   {
@@ -22,7 +22,8 @@ export const FORMS = [
 
 const EVALSHA = {
   typed: async () => {
-    const { clientScript } = await import(new URL('wire/assemble.js', DIST).href);
+    // Of the sources: dist/ has it inside a bundle.
+    const { clientScript } = await import('../../../lib/qless/wire/assemble.js');
     const texts = new Map(
       ['put', 'pop', 'complete', 'complete.many'].map((name) => [name, clientScript(name)]),
     );
@@ -33,7 +34,7 @@ const EVALSHA = {
     };
   },
   unified: () => {
-    const text = readFileSync(new URL('qless.lua', DIST), 'utf8');
+    const text = readFileSync(UNIFIED, 'utf8');
     const sha = shaOf(text);
     return { texts: [text], argumentsOf: (command, args) => [sha, 0, command, ...args] };
   },
