@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { FROM_SOURCES } from './suite.mjs';
 
 const PROGRAM = fileURLToPath(new URL('./round.mjs', import.meta.url));
 const ROUND_TIMEOUT_MS = 180_000;
@@ -20,7 +21,7 @@ export async function runRounds({ suite, measurements, rounds, scale, addresses,
       for (const contender of rotated(contenders, round)) {
         note(`${measurement.name}, round ${round + 1} of ${rounds}, ${contender}`);
         const task = { suite: suite.name, measurement: measurement.name, contender, addresses, scale };
-        figures.get(contender).push(checked(await runRound(task), measurement, task));
+        figures.get(contender).push(checked(await runRound(task, suite.fromSources), measurement, task));
       }
     }
     results.set(measurement.name, figures);
@@ -33,10 +34,11 @@ function rotated(list, by) {
   return [...list.slice(start), ...list.slice(0, start)];
 }
 
-async function runRound(task) {
-  // Without the TypeScript loader: measurements run on plain Node.
+async function runRound(task, fromSources = false) {
+  // Without the TypeScript loader, if possible: measurements run on plain Node.
+  const execArgv = fromSources ? FROM_SOURCES : [];
   /** @type {import('node:child_process').ForkOptions} */
-  const options = { execArgv: [], timeout: ROUND_TIMEOUT_MS, killSignal: 'SIGKILL' };
+  const options = { execArgv, timeout: ROUND_TIMEOUT_MS, killSignal: 'SIGKILL' };
   const child = fork(PROGRAM, [JSON.stringify(task)], options);
   let figures;
   child.once('message', (message) => (figures = message));

@@ -3,13 +3,14 @@
  * to the suite; the harness makes rounds, medians, ratios, table, JSON and chart.
  *
  * Measured processes load these modules too, with plain Node: import a contender's packages only when a measurement
- * opens it, and TypeScript only in `start`.
+ * opens it, and TypeScript only in `start`, or with `fromSources`.
  *
  * @typedef {object} Suite
  * @property {string} title
  * @property {Contender[]} contenders ours first: ratios are ours divided by the other's
  * @property {'median' | 'min'} [compared] which figure of several rounds stands for all
  * @property {(options: { commit?: string }) => Promise<Stage>} start starts what all rounds share, such as servers; see `startRedis` in redis-stage.mjs
+ * @property {boolean} [fromSources] whether it measures what dist/ has only inside of bundles: rounds can import lib/
  * @property {Measurement[]} measurements in the order they are run and printed
  * @property {Panel[]} panels of the chart
  *
@@ -52,6 +53,9 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { UsageError } from './options.mjs';
+
+/** Node's arguments for a process that imports lib/, which is compiled when it is loaded. */
+export const FROM_SOURCES = ['--import', new URL('../../scripts/typescript.mjs', import.meta.url).href];
 
 const suites = new URL('../suites/', import.meta.url);
 

@@ -64,6 +64,7 @@ const drained = (concurrency) => ({
 
 /** @type {import('../../harness/suite.mjs').Suite} */
 export default {
+  fromSources: true,
   title: 'jobd beside bare child processes',
   contenders: [
     { key: OURS, title: 'jobd', version, options: 'a daemon on MariaDB, defaults' },

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { encode } from '@msgpack/msgpack';
 import { Redis } from 'ioredis';
+import { FROM_SOURCES } from '../../harness/suite.mjs';
 import { jobBody, largeJobBody, post, postMany } from './load.mjs';
 
 const SERVER = fileURLToPath(new URL('./server.mjs', import.meta.url));
@@ -83,7 +84,7 @@ async function drain(url, name, count) {
 async function withServer(contender, url, measure) {
   const redis = new Redis(url);
   await redis.flushall();
-  const child = fork(SERVER, [JSON.stringify({ contender, redis: url })], { execArgv: [] });
+  const child = fork(SERVER, [JSON.stringify({ contender, redis: url })], { execArgv: FROM_SOURCES });
   try {
     const [{ url: master }] = await once(child, 'message');
     return await measure(master);

@@ -58,6 +58,7 @@ const measurements = [
 
 /** @type {import('../../harness/suite.mjs').Suite} */
 export default {
+  fromSources: true,
   title: 'qless: our core in both forms, beside figures of the original',
   contenders: FORMS,
   start: async () => {
