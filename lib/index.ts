@@ -160,10 +160,13 @@ export {
 } from './job/instrumentation.js';
 export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabilities.js';
 export { BatchOutcome, BatchResultError, fail, later, ok, type BatchOptions } from './worker/batch.js';
-export type { BatchResult, HandlerOptions, HandlerResult, JobLimits, RunWith } from './worker/job-handler.js';
+export type { BatchResult, HandlerOptions, HandlerResult, JobLimits } from './worker/job-handler.js';
 export { JobCursor, type CursorStart } from './worker/job-cursor.js';
 export { RunningJob } from './worker/running-job.js';
 export type { JobSignal, WaitOptions } from './worker/signal-wait.js';
+export type { EndedRun, RunMiddleware } from './worker/run-middleware.js';
+export type { EnqueueMiddleware, JobEnqueued, JobsToEnqueue } from './gearmonkey/client/enqueue-middleware.js';
+export type { JobMiddleware } from './nest/middleware.js';
 export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client/client.js';
 export type { LimitsOptions } from './gearmonkey/client/limit-access.js';
 export type { DrainJobsOptions, WaitingState } from './gearmonkey/client/drain.js';

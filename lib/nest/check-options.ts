@@ -17,6 +17,7 @@ import {
   type SourceModuleOptions,
 } from './gearmonkey.options.js';
 import { checkApp } from './app-version.js';
+import { checkMiddleware } from './middleware.js';
 import { checkWorkers } from './worker-role.js';
 
 const USER = 'GearMonkeyModule.forRoot';
@@ -50,6 +51,8 @@ export function checkedOptions(
   maxPayloadBytesOf(given);
   checkWhole('maxStepBytes', given.maxStepBytes ?? 1, 1);
   checkChoices(given);
+  if (isForSource(given) && given.middleware?.some((one) => one.aroundEnqueue))
+    throw withoutClient(instance, 'aroundEnqueue');
   checkWorkers(given.workers);
   checkApp(given.app);
   if (given.keep !== undefined) checkKeep(given.keep);
@@ -162,17 +165,16 @@ function checkChoices({
   hashTag = false,
   globalEnhancers = false,
   headers,
-  runWith,
+  middleware,
   statistics = true,
 }: GearMonkeyModuleOptions) {
   if (!DETAILS.has(errorDetail))
     throw new InvalidOptionError('errorDetail', errorDetail, "'message' or 'stack'");
   if (durability !== undefined && durability !== 'wait')
     throw new InvalidOptionError('durability', durability, "'wait' or absent");
-  for (const [option, value] of Object.entries({ headers, runWith })) {
-    if (value !== undefined && typeof value !== 'function')
-      throw new InvalidOptionError(option, value, 'a function, which is called for each job');
-  }
+  if (headers !== undefined && typeof headers !== 'function')
+    throw new InvalidOptionError('headers', headers, 'a function, which is called for each job');
+  checkMiddleware(middleware);
   for (const [option, value] of Object.entries({ hashTag, globalEnhancers, statistics })) {
     if (typeof value !== 'boolean') throw new InvalidOptionError(option, value, 'true or false');
   }

@@ -71,7 +71,7 @@ export function createInstance(
     jobLimits,
     globalEnhancers,
     workers,
-    runWith,
+    middleware,
     app,
   } = options;
   const { close, ...backend } = backends(name, options, log);
@@ -86,7 +86,7 @@ export function createInstance(
       jobLimits,
       globalEnhancers,
       workers,
-      runWith,
+      middleware,
       app,
     },
     shutdownTimeout:

@@ -7,8 +7,9 @@ import type { KeepOptions } from '../job/keep.js';
 import type { JobSource } from '../job/job-source.js';
 import { optionNames } from '../job/known-options.js';
 import type { ConnectionSpec } from '../redis/connect.js';
-import type { JobLimits, RunWith } from '../worker/job-handler.js';
+import type { JobLimits } from '../worker/job-handler.js';
 import type { AppOptions } from './app-version.js';
+import type { JobMiddleware } from './middleware.js';
 import type { WorkersOption } from './worker-role.js';
 
 /** Options of `forRoot` for all kinds of instances. */
@@ -36,10 +37,11 @@ export interface CommonModuleOptions extends PayloadOptions {
   shutdownTimeout?: Duration;
 
   /**
-   * Runs each handler, with its guards, pipes and interceptors, inside a context that is made from the job's headers:
-   * `runWith: (headers, next) => storage.run({ tenant: headers.tenant }, next)`. @default without a context
+   * What this app does around all of its jobs, such as running each handler in a context made from the job's headers:
+   * `middleware: [{ aroundRun: (job, next) => storage.run({ tenant: job.headers.tenant }, next) }]`. The first is outermost.
+   * `aroundEnqueue` is only for GearMonkey and `memory:`. @default none
    */
-  runWith?: RunWith;
+  middleware?: readonly JobMiddleware[];
 
   /** Limit of what a step returns, in bytes. @default 256 KiB */
   maxStepBytes?: number;
@@ -191,7 +193,7 @@ export const MODULE_OPTIONS = optionNames<GearMonkeyModuleOptions & InstanceName
   headers: true,
   app: true,
   keep: true,
-  runWith: true,
+  middleware: true,
   statistics: true,
 });
 

@@ -158,7 +158,7 @@ export class InstanceWorkers {
 
   private workerOf(bindings: readonly HandlerBinding[]): JobWorker {
     const { options, source } = this.instance;
-    const { codec, errorDetail, runWith } = options;
+    const { codec, errorDetail, middleware } = options;
     const worker = new JobWorker(source, bindings, {
       codec: codecOf(codec ?? source.codec),
       maxPayloadBytes: maxPayloadBytesOf(options),
@@ -168,7 +168,7 @@ export class InstanceWorkers {
       logStacks: errorDetail === 'stack',
       log: this.log,
       isolation: this.isolation,
-      runWith,
+      middleware,
     });
     for (const fn of this.concurrency.keys()) this.applyConcurrency(worker, fn);
     return worker;

@@ -73,7 +73,7 @@ const MODULE_OPTIONS = optionNames<TestingModuleOptions>({
   headers: true,
   app: true,
   keep: true,
-  runWith: true,
+  middleware: true,
   statistics: true,
 });
 

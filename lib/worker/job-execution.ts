@@ -8,6 +8,7 @@ import {
   type JobErrorInfo,
 } from '../job/errors.js';
 import {
+  JobCancelledError,
   JobTimeoutError,
   JobWaitsError,
   LeaseLostError,
@@ -19,7 +20,8 @@ import { isLast, type RetryOptions, retryDelay, SnoozeError } from '../job/retry
 import { validate } from '../job/standard-schema.js';
 import { withoutContext } from '../job/without-context.js';
 import { showAs } from '../job/show-as.js';
-import type { HandlerBinding, RunWith } from './job-handler.js';
+import type { HandlerBinding } from './job-handler.js';
+import { endedRun, runThrough, tellOutcome, type RunMiddleware } from './run-middleware.js';
 import { settleResult } from './handler-result.js';
 import { JobParts, type RunOfParts } from './job-parts.js';
 import { RunningJob } from './running-job.js';
@@ -29,7 +31,6 @@ import { isInstance } from '../job/error-info.js';
 import { HoldKeyError } from '../job/limit-errors.js';
 import type { SourceCapabilities } from '../job/source-capabilities.js';
 import { BatchStoppedError } from './batch.js';
-import { NO_HEADERS } from '../job/headers.js';
 
 /** Settings that all handlers of a worker share. */
 export interface ExecutionLimits {
@@ -41,7 +42,9 @@ export interface ExecutionLimits {
   /** Largest output of a step. @default 256 kB */
   readonly maxStepBytes?: number | undefined;
   /** @default runs the handler as it is */
-  readonly runWith?: RunWith | undefined;
+  readonly middleware?: readonly RunMiddleware[] | undefined;
+  /** Called with what a hook of it threw, that changes no outcome. */
+  readonly onHookError?: (message: string) => void;
   /** Called if the outputs of a job's parents are many bytes. */
   readonly onLargeParents?: (claim: Claim, bytes: number, count: number) => void;
 }
@@ -177,8 +180,8 @@ export class JobExecution implements RunOfParts {
     const job = (this.job = new RunningJob(this.source, claim, input, this));
     let returned: unknown;
     try {
-      if (limits.runWith) {
-        returned = await runInContext(() => this.handledInContext(input, job), claim, limits.runWith);
+      if (limits.middleware) {
+        returned = await runThrough(limits.middleware, job, () => this.handledInside(input, job));
       } else {
         const settled = settleResult(await handle(input, job), job);
         returned = isPromise(settled) ? await settled : settled;
@@ -195,8 +198,8 @@ export class JobExecution implements RunOfParts {
     return this.encode(codec, output);
   }
 
-  private async handledInContext(input: unknown, job: RunningJob): Promise<unknown> {
-    // `runWith` may have taken longer than the job's timeout, or than its lease.
+  private async handledInside(input: unknown, job: RunningJob): Promise<unknown> {
+    // The hooks may have taken longer than the job's timeout, or than its lease.
     if (this.reason) throw this.reason;
     const { handle } = this.binding;
     return settleResult(await handle(input, job), job);
@@ -244,10 +247,18 @@ export class JobExecution implements RunOfParts {
     });
   }
 
+  private tellMiddleware(middleware: readonly RunMiddleware[], outcome: Outcome | undefined): void {
+    const { attempt, limits, claim } = this;
+    const end = this.reason instanceof JobCancelledError ? 'cancelled' : 'lost';
+    const run = endedRun(claim, outcome, { attempt, end, took: performance.now() - this.began });
+    tellOutcome(middleware, run, limits.onHookError ?? (() => undefined));
+  }
+
   private end(outcome: Outcome | undefined): void {
     if (this.ended) return;
     this.ended = true;
     this.trace?.ended(outcome, this.reason);
+    if (this.limits.middleware) this.tellMiddleware(this.limits.middleware, outcome);
     this.onEnd(this, outcome);
   }
 }
@@ -299,22 +310,4 @@ function held(claim: Claim, { delay }: HoldKeyError, { hasLimit }: FailureRules)
 /** The message is stored as the job's output, which has a limit. */
 function describe(thrown: unknown, { errorDetail = 'stack', maxPayloadBytes }: FailureRules): JobErrorInfo {
   return toErrorInfo(thrown, { detail: errorDetail, maxMessageBytes: maxPayloadBytes });
-}
-
-/** Runs a handler in what `runWith` sets up. The output is that of the handler; the result of `runWith` is ignored. */
-async function runInContext(
-  handle: () => Promise<unknown>,
-  { options }: Pick<Claim, 'options'>,
-  runWith: RunWith,
-): Promise<unknown> {
-  let handled: Promise<unknown> | undefined;
-  const next = () => {
-    handled ??= handle();
-    // Its rejection is handled below, when `runWith` has ended.
-    handled.catch(() => undefined);
-    return handled;
-  };
-  await runWith(options.headers ?? NO_HEADERS, next);
-  if (!handled) throw new ConfigurationError('`runWith` ended without calling next(), so no handler ran.');
-  return handled;
 }

@@ -5,7 +5,6 @@ import { defined } from '../job/defined.js';
 import type { ProgressUpdate } from '../job/job.js';
 import type { AnyJobDefinition, RunLimits } from '../job/job-definition.js';
 import { toMilliseconds, type Duration } from '../job/duration.js';
-import type { JobHeaders } from '../job/headers.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 import type { Limit, WithLimit } from '../job/limit.js';
 import { MAX_ATTEMPTS, checkRetry, type RetryOptions } from '../job/retry.js';
@@ -35,9 +34,6 @@ export interface JobLimits {
   /** Longest `jobTimeout`. @default 24 days */
   timeout?: Duration;
 }
-
-/** Runs a handler inside a context that is made from the job's headers: `next` runs it and must be called. */
-export type RunWith = (headers: JobHeaders, next: () => Promise<unknown>) => unknown;
 
 /** Runs one job. */
 export type JobHandler = (input: unknown, job: RunningJob) => unknown;

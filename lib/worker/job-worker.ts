@@ -64,7 +64,11 @@ export class JobWorker {
     this.running = new RunningExecutions(source);
     this.log = inLines(options.log);
     this.jobLog = new JobLog(this.log, options.logStacks);
-    this.limits = { ...options, onLargeParents: this.jobLog.largeParents };
+    this.limits = {
+      ...options,
+      onLargeParents: this.jobLog.largeParents,
+      onHookError: (message) => this.log.error(message),
+    };
     this.settler = new Settler(source, this.log, this.jobLog);
     const { functions, running, jobLog, settler, begin, giveBack } = this;
     const parts = { source, functions, running, jobLog, settler, begin, giveBack };

@@ -42,7 +42,7 @@ function servedOf(fn) {
 }
 
 /** The context of each run is slow to come, too. */
-async function runSlowly(headers, next) {
+async function runSlowly(_, next) {
   await sleep(Math.random() < 0.1 ? 20 : 0);
   return next();
 }
@@ -92,7 +92,13 @@ class App {
   }
 }
 Module({
-  imports: [GearMonkeyModule.forRoot({ connection, lease, shutdownTimeout, runWith: runSlowly, ...module })],
+  imports: [
+    GearMonkeyModule.forRoot({
+      ...{ connection, lease, shutdownTimeout },
+      middleware: [{ aroundRun: runSlowly }],
+      ...module,
+    }),
+  ],
   providers: [Handlers],
 })(App);
 

@@ -11,6 +11,7 @@ import {
   RunningJob,
   Worker,
   type GearMonkeyModuleOptions,
+  type JobMiddleware,
 } from 'nestjs-gearmonkey';
 import { qless } from '../../lib/qless/index.js';
 import { useApps } from '../support/use-apps.js';
@@ -32,14 +33,17 @@ class Handlers {
   }
 }
 
+const inTenant: JobMiddleware = {
+  aroundRun: ({ headers }, next) => tenants.run(headers['tenant'] ?? '', next),
+};
+
 describe('headers of a module', () => {
   const redis = useRedis();
   const apps = useApps();
   const options = (connection: string) => ({
     connection,
     headers: () => ({ tenant: tenants.getStore() }),
-    runWith: ({ tenant = '' }: { tenant?: string }, next: () => Promise<unknown>) =>
-      tenants.run(tenant, next),
+    middleware: [inTenant],
   });
   const start = (given: GearMonkeyModuleOptions) =>
     apps.start({ imports: [GearMonkeyModule.forRoot(given)], providers: [Handlers] });
@@ -63,12 +67,12 @@ describe('headers of a module', () => {
     );
   });
 
-  it.each([
-    ['headers', { headers: { tenant: 'acme' } }],
-    ['runWith', { runWith: 'storage' }],
-  ])('are refused if `%s` is no function', async (option, wrong) => {
-    const given = { connection: 'memory:', ...wrong } as unknown as GearMonkeyModuleOptions;
-    await expect(start(given)).rejects.toMatchObject({ name: InvalidOptionError.name, option });
+  it('are refused if they are no function', async () => {
+    const given = {
+      connection: 'memory:',
+      headers: { tenant: 'acme' },
+    } as unknown as GearMonkeyModuleOptions;
+    await expect(start(given)).rejects.toMatchObject({ name: InvalidOptionError.name, option: 'headers' });
   });
 
   it('are refused where no client could send them', async () => {

@@ -16,7 +16,7 @@ describe('npm run sample', () => {
     await expect(sample.result()).resolves.toMatchObject({
       code: 2,
       errors: expect.stringContaining(
-        'Expected one of 01-hello, 02-progress-stream, 03-qless, 04-jq, 05-jobd, 06-recurring, 07-limits, 08-import, 09-tokens, 10-flow, 11-dashboard, demo',
+        'Expected one of 01-hello, 02-progress-stream, 03-qless, 04-jq, 05-jobd, 06-recurring, 07-limits, 08-import, 09-tokens, 10-flow, 11-dashboard, 12-middleware, demo',
       ),
     });
   });

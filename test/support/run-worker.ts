@@ -2,18 +2,14 @@ import { afterEach } from '@jest/globals';
 import { codecOf, type CodecName } from '../../lib/job/codec.js';
 import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.js';
 import type { JobSource } from '../../lib/job/job-source.js';
-import {
-  bindHandler,
-  type HandlerOptions,
-  type JobHandler,
-  type RunWith,
-} from '../../lib/worker/job-handler.js';
+import { bindHandler, type HandlerOptions, type JobHandler } from '../../lib/worker/job-handler.js';
+import type { RunMiddleware } from '../../lib/worker/run-middleware.js';
 import { JobWorker } from '../../lib/worker/job-worker.js';
 
 export interface WorkerSettings extends HandlerOptions {
   codec?: CodecName;
   maxPayloadBytes?: number;
-  runWith?: RunWith;
+  middleware?: readonly RunMiddleware[];
 }
 
 export interface RanWorker {
@@ -29,7 +25,7 @@ export async function runWorker(
   source: JobSource,
   function_: string | AnyJobDefinition,
   handle: JobHandler,
-  { codec = 'json', maxPayloadBytes = 1024 * 1024, runWith, ...options }: WorkerSettings = {},
+  { codec = 'json', maxPayloadBytes = 1024 * 1024, middleware, ...options }: WorkerSettings = {},
 ): Promise<RanWorker> {
   const definition = typeof function_ === 'string' ? defineJob(function_) : function_;
   const binding = bindHandler(definition, options, handle);
@@ -38,7 +34,12 @@ export async function runWorker(
     warn: (message: string) => said.push(message),
     error: (message: string) => said.push(message),
   };
-  const worker = new JobWorker(source, [binding], { codec: codecOf(codec), maxPayloadBytes, runWith, log });
+  const worker = new JobWorker(source, [binding], {
+    codec: codecOf(codec),
+    maxPayloadBytes,
+    middleware,
+    log,
+  });
   running.add(worker);
   await worker.start();
   return { worker, said };

@@ -39,11 +39,11 @@ describe('FunctionSlots', () => {
     expect(slots.free).toBe(0);
   });
 
-  it('claim up to a millisecond of work ahead, at most 50 jobs, once runs are known to be short', () => {
+  it('claim up to a millisecond of work ahead, at most 200 jobs, once runs are known to be short', () => {
     run(slots, 0.25);
     expect(slots.free).toBe(2 + 8);
-    run(slots, ...Array<number>(200).fill(0.001));
-    expect(slots.free).toBe(2 + 50);
+    run(slots, ...Array<number>(400).fill(0.001));
+    expect(slots.free).toBe(2 + 200);
   });
 
   it('claim none ahead if the source does not support it', () => {

@@ -12,7 +12,7 @@ import { runWorker, stopWorkers } from '../support/run-worker.js';
 
 /** What happens to a job. Times are turns of the event loop. */
 interface Fate {
-  /** How long `runWith`, the handler, its last log line and the schema of its output take. */
+  /** How long `aroundRun`, the handler, its last log line and the schema of its output take. */
   readonly context: number;
   readonly handler: number;
   readonly flush: number;
@@ -177,10 +177,14 @@ async function play({ size, concurrency, fates }: Program): Promise<void> {
   const { worker } = await runWorker(supply, definition, handle as never, {
     concurrency,
     ...(size === undefined ? {} : { batch: { size, wait: 0 } }),
-    runWith: async (_, next) => {
-      await turns(fates[supply.held.size % fates.length]?.context ?? 0);
-      return next();
-    },
+    middleware: [
+      {
+        aroundRun: async (_, next) => {
+          await turns(fates[supply.held.size % fates.length]?.context ?? 0);
+          return next();
+        },
+      },
+    ],
   });
   const places = concurrency * (size ?? 1);
   const problems: string[] = [];

@@ -17,6 +17,7 @@ import { checkRun, type CallOptions, type RunManyOptions, type RunOptions } from
 import { showAs } from '../../job/show-as.js';
 import type { HandlersHere } from './unserved.js';
 import type { GivenHeaders } from '../../job/headers.js';
+import type { EnqueueMiddleware } from './enqueue-middleware.js';
 
 /** Enqueues jobs, reads them and subscribes to their changes. Inject it as `GearMonkeyClient`, or with `@InjectGearMonkey(name)`. */
 export class GearMonkeyClient extends JobClient {
@@ -49,7 +50,7 @@ export class GearMonkeyClient extends JobClient {
           '(await NestFactory.createApplicationContext(AppModule)).get(GearMonkeyClient).',
       );
     const functions = new KnownFunctions(options, restricted, handlerLimits);
-    const newJobs = new NewJobs(store, functions, options.headers);
+    const newJobs = new NewJobs(store, functions, options);
     const jobs = new JobAccess(store, functions, feeds);
     super({ store, functions, feeds, newJobs }, jobs);
     this.#store = store;
@@ -135,8 +136,7 @@ export class GearMonkeyClient extends JobClient {
    */
   async flow<F extends FunctionRef>(root: FlowRoot<F>): Promise<Flow<F>> {
     const planned = planFlow(root as FlowNode);
-    const { jobs, after } = await this.#newJobs.prepareFlow(planned);
-    const { name, keys } = await this.#store.flows.create(jobs, after);
+    const { name, keys, jobs } = await this.#newJobs.flow(planned);
     const handles = keys.map(
       (key, number) =>
         new JobHandle(this.#jobs, planned[number]?.node.job ?? '', jobs[number]?.fn ?? '', key),
@@ -231,4 +231,7 @@ export interface ClientOptions extends PayloadOptions {
    * AsyncLocalStorage. What it throws rejects the enqueue.
    */
   headers?: () => GivenHeaders | undefined;
+
+  /** What is done around each enqueue. */
+  middleware?: readonly EnqueueMiddleware[];
 }

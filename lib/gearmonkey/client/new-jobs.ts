@@ -5,6 +5,13 @@ import type { GivenHeaders } from '../../job/headers.js';
 import { instrumentation, tracedEnqueue, type EnqueueEvent } from '../../job/instrumentation.js';
 import type { FunctionRef } from '../../job/job-definition.js';
 import type { Unique } from '../../job/unique.js';
+import {
+  enqueueThrough,
+  type EnqueueMiddleware,
+  type JobEnqueued,
+  type JobsToEnqueue,
+} from './enqueue-middleware.js';
+import type { NewFlow, NewFlowJob } from './flow-store.js';
 import type { EnqueuedKey, JobStore, Placement } from './job-store.js';
 import type { AwaitedKey } from './job-waiter.js';
 import type { PlannedJob } from './flow-node.js';
@@ -12,6 +19,7 @@ import type { KnownFunctions } from './known-functions.js';
 import { NewFlows } from './new-flows.js';
 import { placedLimit } from './limit-access.js';
 import {
+  checkRun,
   checkRunMany,
   placementOf,
   uniqueOf,
@@ -26,18 +34,50 @@ function spanUntilExpiry({ score, delay = 0, expires, expiresIn }: Placement): n
   return score === undefined ? delay + expiresIn : 0;
 }
 
+/** Those that belong to the job, and not to its caller. */
+function ofJob({ blocking: _blocking, timeout: _timeout, ...options }: AnyRunOptions): AnyRunOptions {
+  return options;
+}
+
+/** Options that a hook may have changed. @throws ConfigurationError */
+function checkJob(options: JobsToEnqueue['options']): AnyRunOptions {
+  return ofJob(checkRun(options)[0]);
+}
+
+function changedNode(planned: PlannedJob, changed: JobsToEnqueue | undefined): PlannedJob {
+  if (!changed) return planned;
+  const { inputs, options } = changed;
+  return { ...planned, node: { ...planned.node, input: inputs[0] as never, options } };
+}
+
+/** What hooks see of a job that was enqueued. */
+function enqueued(fn: string, { id, created }: EnqueuedKey): JobEnqueued {
+  return { fn, id, created };
+}
+
 /** The place of a job of which nothing was said. */
 const PLAIN: Placement = Object.freeze({ queue: 'normal' });
+
+/** What the app adds to each enqueue. */
+interface AroundEnqueue {
+  readonly headers?: () => GivenHeaders | undefined;
+  readonly middleware?: readonly EnqueueMiddleware[];
+}
 
 /** Checks, encodes and enqueues jobs. */
 export class NewJobs {
   private readonly flows: NewFlows;
+  private readonly headers: (() => GivenHeaders | undefined) | undefined;
+  /** Only if one of it has to do with enqueueing. */
+  private readonly middleware: readonly EnqueueMiddleware[] | undefined;
 
   constructor(
     private readonly store: JobStore,
     private readonly functions: KnownFunctions,
-    private readonly headers: (() => GivenHeaders | undefined) | undefined,
+    { headers, middleware }: AroundEnqueue,
   ) {
+    this.headers = headers;
+    this.middleware = middleware?.some((one) => one.aroundEnqueue) ? middleware : undefined;
     this.flows = new NewFlows(store, functions, (ref, fresh) => ({ ...this.added(ref), ...fresh }));
   }
 
@@ -48,7 +88,7 @@ export class NewJobs {
    * @param reply as of `one`
    */
   plain(ref: FunctionRef, input: unknown, reply?: string): Promise<[EnqueuedKey]> | undefined {
-    if (this.headers || instrumentation.enqueue.hasSubscribers) return undefined;
+    if (this.headers || this.middleware || instrumentation.enqueue.hasSubscribers) return undefined;
     try {
       if (!this.functions.isPlain(ref)) return undefined;
       const payload = this.functions.encode(ref, input) as Payload;
@@ -61,6 +101,21 @@ export class NewJobs {
 
   /** @param reply the client that the output is sent to */
   async one(ref: FunctionRef, input: unknown, options: AnyRunOptions, reply?: string): Promise<AwaitedKey> {
+    if (!this.middleware) return this.traceOne(ref, input, options, reply);
+    const job = { fn: this.functions.nameOf(ref), inputs: [input], options: ofJob(options) };
+    return this.through(
+      [job],
+      ([changed = job]) => this.traceOne(ref, changed.inputs[0], checkJob(changed.options), reply),
+      (key) => [enqueued(job.fn, key)],
+    );
+  }
+
+  private async traceOne(
+    ref: FunctionRef,
+    input: unknown,
+    options: AnyRunOptions,
+    reply?: string,
+  ): Promise<AwaitedKey> {
     if (!instrumentation.enqueue.hasSubscribers) return this.makeOne(ref, input, options, reply);
     const headers = {};
     return tracedEnqueue(
@@ -72,6 +127,20 @@ export class NewJobs {
 
   /** If one input is invalid, none is enqueued. */
   async many(
+    ref: FunctionRef,
+    inputs: readonly unknown[],
+    options: RunManyOptions<never>,
+  ): Promise<EnqueuedKey[]> {
+    if (!this.middleware || !Array.isArray(inputs)) return this.traceMany(ref, inputs, options);
+    const jobs = { fn: this.functions.nameOf(ref), inputs, options: checkRunMany(options) };
+    return this.through(
+      [jobs],
+      ([changed = jobs]) => this.traceMany(ref, changed.inputs, changed.options),
+      (keys) => keys.map((key) => enqueued(jobs.fn, key)),
+    );
+  }
+
+  private async traceMany(
     ref: FunctionRef,
     inputs: readonly unknown[],
     options: RunManyOptions<never>,
@@ -124,9 +193,37 @@ export class NewJobs {
     return { ...(await this.flows.one(ref, input, options, { reply, traced })), isLater: true };
   }
 
-  /** The jobs of a flow as the server takes them. */
-  prepareFlow(planned: readonly PlannedJob[]): ReturnType<NewFlows['prepare']> {
-    return this.flows.prepare(planned);
+  /** Creates jobs that wait for each other. @throws as the client's `flow` */
+  async flow(planned: readonly PlannedJob[]): Promise<NewFlow & { readonly jobs: readonly NewFlowJob[] }> {
+    if (!this.middleware) return this.makeFlow(planned);
+    const given = planned.map(({ node: { job, input, options = {} } }) => {
+      return { fn: this.functions.nameOf(job), inputs: [input], options };
+    });
+    return this.through(
+      given,
+      (changed) => this.makeFlow(planned.map((job, number) => changedNode(job, changed[number]))),
+      ({ keys, jobs }) => keys.map((key, number) => enqueued(jobs[number]?.fn ?? '', key)),
+    );
+  }
+
+  private async makeFlow(
+    planned: readonly PlannedJob[],
+  ): Promise<NewFlow & { readonly jobs: readonly NewFlowJob[] }> {
+    const { jobs, after } = await this.flows.prepare(planned);
+    return { ...(await this.store.flows.create(jobs, after)), jobs };
+  }
+
+  /** Passes jobs through the app's middleware. @throws what its hooks throw */
+  private async through<Made>(
+    jobs: readonly JobsToEnqueue[],
+    make: (changed: readonly JobsToEnqueue[]) => Promise<Made>,
+    keysOf: (made: Made) => JobEnqueued[],
+  ): Promise<Made> {
+    let made: Made | undefined;
+    await enqueueThrough(this.middleware ?? [], jobs, async (changed) =>
+      keysOf((made = await make(changed))),
+    );
+    return made as Made;
   }
 
   private async makeMany(
