@@ -165,7 +165,11 @@ export { JobCursor, type CursorStart } from './worker/job-cursor.js';
 export { RunningJob } from './worker/running-job.js';
 export type { JobSignal, WaitOptions } from './worker/signal-wait.js';
 export type { EndedRun, RunMiddleware } from './worker/run-middleware.js';
-export type { EnqueueMiddleware, JobEnqueued, JobsToEnqueue } from './gearmonkey/client/enqueue-middleware.js';
+export type {
+  EnqueueMiddleware,
+  JobEnqueued,
+  JobsToEnqueue,
+} from './gearmonkey/client/enqueue-middleware.js';
 export type { JobMiddleware } from './nest/middleware.js';
 export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client/client.js';
 export type { LimitsOptions } from './gearmonkey/client/limit-access.js';
