@@ -169,26 +169,26 @@ export type {
   EnqueueMiddleware,
   JobEnqueued,
   JobsToEnqueue,
-} from './gearmonkey/client/enqueue-middleware.js';
+} from './gearmonkey/core/client/enqueue-middleware.js';
 export type { JobMiddleware } from './nest/middleware.js';
-export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client/client.js';
-export type { LimitsOptions } from './gearmonkey/client/limit-access.js';
-export type { DrainJobsOptions, WaitingState } from './gearmonkey/client/drain.js';
-export type { FunctionClient } from './gearmonkey/client/function-client.js';
-export type { JobClient } from './gearmonkey/client/job-client.js';
-export type { PayloadOptions } from './gearmonkey/client/known-functions.js';
-export { JobSchedules } from './gearmonkey/client/job-schedules.js';
+export { GearMonkeyClient, type ClientOptions } from './gearmonkey/core/client/client.js';
+export type { LimitsOptions } from './gearmonkey/features/limits/limit-access.js';
+export type { DrainJobsOptions, WaitingState } from './gearmonkey/features/edits/drain.js';
+export type { FunctionClient } from './gearmonkey/core/client/function-client.js';
+export type { JobClient } from './gearmonkey/core/client/job-client.js';
+export type { PayloadOptions } from './gearmonkey/core/client/known-functions.js';
+export { JobSchedules } from './gearmonkey/features/schedules/job-schedules.js';
 export type {
   ScheduleOptions,
   RecurringJobOptions,
   RecurringTimes,
   ScheduleChanges,
-} from './gearmonkey/recurring/recur-options.js';
-export type { Schedule } from './gearmonkey/recurring/schedule.js';
-export type { CatchUp, DeclaringApp } from './gearmonkey/recurring/spec.js';
-export { Flow } from './gearmonkey/client/flow.js';
-export type { FlowJobOptions, FlowNode, FlowRoot } from './gearmonkey/client/flow-node.js';
-export { JobHandle } from './gearmonkey/client/job-handle.js';
+} from './gearmonkey/features/schedules/recur-options.js';
+export type { Schedule } from './gearmonkey/features/schedules/schedule.js';
+export type { CatchUp, DeclaringApp } from './gearmonkey/features/schedules/spec.js';
+export { Flow } from './gearmonkey/features/flows/flow.js';
+export type { FlowJobOptions, FlowNode, FlowRoot } from './gearmonkey/features/flows/flow-node.js';
+export { JobHandle } from './gearmonkey/core/client/job-handle.js';
 export type {
   CallOptions,
   JobRef,
@@ -196,8 +196,8 @@ export type {
   ResultOptions,
   RunManyOptions,
   RunOptions,
-} from './gearmonkey/client/run-options.js';
-export type { UpdateOptions } from './gearmonkey/client/update-options.js';
+} from './gearmonkey/core/client/run-options.js';
+export type { UpdateOptions } from './gearmonkey/features/edits/update-options.js';
 export type { ClusterSettings, ConnectionSpec, IoredisClient } from './redis/connect.js';
 export { GearMonkeyModule } from './nest/gearmonkey.module.js';
 export type {

@@ -41,10 +41,21 @@ const ARROWS: Arrows = {
   cli: [...CORE, 'index', 'doctor', 'dashboard', 'qless', 'jq', 'jobd'],
 
   'gearmonkey/wire': [],
-  'gearmonkey/recurring': ['wire'],
-  'gearmonkey/client': ['wire', 'recurring'],
-  'gearmonkey/source': ['wire', 'recurring'],
-  'gearmonkey/index': ['wire', 'source'],
+  'gearmonkey/core': ['wire'],
+  'gearmonkey/features': ['wire', 'core'],
+  'gearmonkey/index': ['core'],
+
+  'gearmonkey/core/wire': [],
+  'gearmonkey/core/client': ['wire'],
+  'gearmonkey/core/source': ['wire'],
+
+  'gearmonkey/features/edits': [],
+  'gearmonkey/features/expiry': [],
+  'gearmonkey/features/flows': ['limits'],
+  'gearmonkey/features/limits': [],
+  'gearmonkey/features/records': [],
+  'gearmonkey/features/schedules': [],
+  'gearmonkey/features/views': ['limits'],
 
   'qless/wire': [],
   'qless/connection': [],
@@ -108,6 +119,73 @@ const ARROWS: Arrows = {
   'jobd/launcher/index': ['native'],
 };
 
+/**
+ * Imports of features by the core of GearMonkey, which is to know none by name. The list may only get shorter: an entry that is
+ * no longer true fails as an import that is not on it.
+ */
+const CORE_KNOWS: Readonly<Record<string, readonly string[]>> = {
+  'client/client': [
+    'flows/flow',
+    'flows/flow-node',
+    'schedules/job-schedules',
+    'schedules/recur-options',
+    'schedules/schedule',
+  ],
+  'client/create-jobs': ['limits/limit-rules', 'limits/limit-scripts'],
+  'client/function-client': [
+    'edits/drain',
+    'limits/limit-access',
+    'limits/limit-store',
+    'views/failed-jobs',
+    'views/failure-groups',
+    'views/job-views',
+    'views/view-store',
+  ],
+  'client/job-access': [
+    'edits/update-options',
+    'flows/observe-flow',
+    'limits/limit-access',
+    'records/observe-stream',
+  ],
+  'client/job-client': ['edits/update-options', 'flows/flow-store'],
+  'client/job-feed': ['flows/followed-flow'],
+  'client/job-handle': ['edits/update-options'],
+  'client/job-sight': ['expiry/expiry-timer'],
+  'client/job-store': ['flows/flow-store', 'schedules/schedule-store', 'views/view-store'],
+  'client/job-waiter': ['expiry/expiry-timer'],
+  'client/new-jobs': ['flows/flow-node', 'flows/flow-store', 'flows/new-flows', 'limits/limit-access'],
+  'client/observables': ['expiry/expiry-timer'],
+  'client/redis-questions': ['flows/flow-rights', 'schedules/schedule-rights', 'views/view-rights'],
+  'client/redis-store': [
+    'flows/redis-flows',
+    'limits/limit-rules',
+    'limits/limit-scripts',
+    'records/redis-recordings',
+    'schedules/redis-schedules',
+    'views/function-index',
+    'views/redis-views',
+    'views/statistics',
+  ],
+  'source/claimer': ['expiry/source-keep', 'flows/flow-settler', 'limits/source-limits', 'schedules/ticker'],
+  'source/housekeeping': ['expiry/source-keep', 'views/function-index', 'views/view-scripts'],
+  'source/leadership': ['expiry/source-keep'],
+  'source/notifier': ['expiry/source-keep', 'flows/flow-settler'],
+  'source/redis-source': [
+    'expiry/source-keep',
+    'flows/flow-settler',
+    'limits/source-limits',
+    'records/redis-records',
+    'schedules/redis-schedules',
+    'schedules/ticker',
+    'views/statistics-writer',
+  ],
+  'source/round-trips': ['expiry/source-keep'],
+  'wire/rights': ['limits/limit-rights'],
+};
+const knownFeatures = Object.entries(CORE_KNOWS).flatMap(([file, features]) =>
+  features.map((feature) => `lib/gearmonkey/core/${file}.ts imports lib/gearmonkey/features/${feature}.ts`),
+);
+
 /** Split in two, so that this file does not break its own rule. */
 const MACHINE_PATHS = [
   ['/wo', 'rk/'],
@@ -147,7 +225,11 @@ describe('lib', () => {
   it('imports along the arrows of the design, without cycles, any, non-null ! or silenced errors', () => {
     const sources = read(lib.filter((path) => path.endsWith('.ts')));
     expect(sources.size).toBeGreaterThan(40);
-    expect(violations(sources, ARROWS)).toEqual([]);
+    const found = violations(sources, ARROWS);
+    const isKnown = (line: string) => knownFeatures.some((known) => line.startsWith(`${known}:`));
+    expect(found.filter((line) => !isKnown(line))).toEqual([]);
+    const gone = knownFeatures.filter((known) => !found.some((line) => line.startsWith(`${known}:`)));
+    expect(gone).toEqual([]);
   });
 
   it('has a file in each folder of the design', () => {
@@ -223,17 +305,22 @@ describe('the checks themselves', () => {
   it('know sub-folders, and folders inside these', () => {
     const importing = (file: string, specifier: string, ...others: string[]) =>
       made(Object.fromEntries([[file, `import '${specifier}';`], ...others.map((other) => [other, ''])]));
-    const [source, wire] = ['lib/gearmonkey/source/a.ts', 'lib/gearmonkey/wire/deep/b.ts'];
+    const [source, wire] = ['lib/gearmonkey/core/source/a.ts', 'lib/gearmonkey/core/wire/deep/b.ts'];
+    const feature = 'lib/gearmonkey/features/limits/a.ts';
     expect(importing(source, '../wire/deep/b.js', wire)).toEqual([]);
-    expect(importing('lib/gearmonkey/a.ts', './wire/deep/b.js', wire)).toEqual([]);
-    expect(importing('lib/memory/a.ts', '../gearmonkey/wire/deep/b.js', wire)).toEqual([]);
+    expect(importing('lib/gearmonkey/a.ts', './core/wire/deep/b.js', wire)).toEqual([]);
+    expect(importing('lib/memory/a.ts', '../gearmonkey/core/wire/deep/b.js', wire)).toEqual([]);
+    expect(importing(feature, '../../core/source/a.js', source)).toEqual([]);
+    expect(importing(source, '../../features/limits/a.js', feature)).toEqual([
+      `${source} imports ${feature}: "gearmonkey/core" may import wire`,
+    ]);
     expect(importing(wire, '../../source/a.js', source)).toEqual([
-      `${wire} imports ${source}: "gearmonkey/wire" may import nothing`,
+      `${wire} imports ${source}: "gearmonkey/core/wire" may import nothing`,
     ]);
-    expect(importing(source, '../b.js', 'lib/gearmonkey/b.ts')).toEqual([
-      `${source} imports lib/gearmonkey/b.ts: "gearmonkey/source" may import wire, recurring`,
+    expect(importing(source, '../../b.js', 'lib/gearmonkey/b.ts')).toEqual([
+      `${source} imports lib/gearmonkey/b.ts: "gearmonkey/core" may import wire`,
     ]);
-    expect(importing(source, '../../memory/b.js', 'lib/memory/b.ts')).toHaveLength(1);
+    expect(importing(source, '../../../memory/b.js', 'lib/memory/b.ts')).toHaveLength(1);
     expect(made({ 'lib/gearmonkey/extra/a.ts': '' })).toEqual([
       'lib/gearmonkey/extra/a.ts: the folder "gearmonkey/extra" has no place in the architecture',
     ]);

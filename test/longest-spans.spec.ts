@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { checkRun, placementOf } from '../lib/gearmonkey/client/run-options.js';
+import { checkRun, placementOf } from '../lib/gearmonkey/core/client/run-options.js';
 import { checkKeep } from '../lib/job/keep.js';
 import { checkLimit } from '../lib/job/check-limit.js';
 import { checkUnique } from '../lib/job/unique.js';

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EndedJobs } from '../job/failed-jobs.js';
 import { JOB_STATES, type JobState } from '../job/job-state.js';
-import type { RunOptions } from '../gearmonkey/client/run-options.js';
+import type { RunOptions } from '../gearmonkey/core/client/run-options.js';
 import type { ActReply, ActRequest, Which } from './api.js';
 import { audit, type AuditEvent } from './audit.js';
 import { deedEvent, nameIn, toldOf } from './audited.js';
@@ -14,7 +14,7 @@ import { inputOf } from './request-input.js';
 import { Snapshots } from './snapshots.js';
 import { dateOf } from './times.js';
 import { ACTIONS, DashboardAccess, type ViewedFunction } from './viewed-instance.js';
-import { groupOf } from '../gearmonkey/client/failure-groups.js';
+import { groupOf } from '../gearmonkey/features/views/failure-groups.js';
 import type { ListedJob } from '../job/job-views.js';
 import type { SourceTables } from '../job/source-tables.js';
 import { askSystem } from './system-questions.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { GearMonkeyClient } from '../gearmonkey/client/client.js';
-import { textOf } from '../gearmonkey/wire/stored-job.js';
+import type { GearMonkeyClient } from '../gearmonkey/core/client/client.js';
+import { textOf } from '../gearmonkey/core/wire/stored-job.js';
 import { InvalidFunctionNameError } from '../job/errors.js';
 import { functionName } from '../job/job-definition.js';
 import type { FlowMemberView, FlowView } from './api.js';

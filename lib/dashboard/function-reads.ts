@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { messageOf } from '../job/errors.js';
 import type { JobStatistics, StatisticsOptions, TimeStatistics } from '../job/statistics.js';
-import type { Schedule } from '../gearmonkey/recurring/schedule.js';
+import type { Schedule } from '../gearmonkey/features/schedules/schedule.js';
 import type { Rights } from './api.js';
 import type { Counted } from './counted.js';
 import { ApiFailure } from './dashboard-errors.js';

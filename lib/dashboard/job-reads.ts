@@ -3,7 +3,7 @@ import { JobNotFoundError } from '../job/errors.js';
 import { JOB_STATES, type JobState } from '../job/job-state.js';
 import type { JobList, ListedJob } from '../job/job-views.js';
 import { readEntry } from '../job/streams.js';
-import type { DescribedJob } from '../gearmonkey/client/view-store.js';
+import type { DescribedJob } from '../gearmonkey/features/views/view-store.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
 import { wholeJob } from './job-view.js';

@@ -2,8 +2,8 @@ import { defined } from '../job/defined.js';
 import { MalformedJobError } from '../job/errors.js';
 import { stepField } from '../job/steps.js';
 import type { StreamKind } from '../job/streams.js';
-import type { DescribedJob } from '../gearmonkey/client/view-store.js';
-import { isStatus, textOf, toJob, type StoredJob } from '../gearmonkey/wire/stored-job.js';
+import type { DescribedJob } from '../gearmonkey/features/views/view-store.js';
+import { isStatus, textOf, toJob, type StoredJob } from '../gearmonkey/core/wire/stored-job.js';
 import type { Codec } from '../job/codec.js';
 
 /** Fields that the view shows under other names, or that are of no use to people. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { chunksOf } from '../batching/chunks.js';
 import type { QueueOverview } from '../job/job-views.js';
-import type { DescribedJob } from '../gearmonkey/client/view-store.js';
+import type { DescribedJob } from '../gearmonkey/features/views/view-store.js';
 import { answerTo } from './answers.js';
 import type { ApiError, FunctionView } from './api.js';
 import type { LiveStream } from './live-stream.js';

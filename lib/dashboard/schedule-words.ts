@@ -1,5 +1,5 @@
 import { spanText } from '../job/span-text.js';
-import type { Schedule } from '../gearmonkey/recurring/schedule.js';
+import type { Schedule } from '../gearmonkey/features/schedules/schedule.js';
 
 const LONGEST = 200;
 const DAYS = ['Sundays', 'Mondays', 'Tuesdays', 'Wednesdays', 'Thursdays', 'Fridays', 'Saturdays', 'Sundays'];

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { ShownError } from '../gearmonkey/client/failure-groups.js';
-import type { DescribedJob, PresentWorker } from '../gearmonkey/client/view-store.js';
+import type { ShownError } from '../gearmonkey/features/views/failure-groups.js';
+import type { DescribedJob, PresentWorker } from '../gearmonkey/features/views/view-store.js';
 import type { ListedJob, QueueOverview } from '../job/job-views.js';
 import type { JobStatistics, StatisticsOptions } from '../job/statistics.js';
 import { RefusedError } from '../job/server-errors.js';

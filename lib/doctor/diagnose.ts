@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { KeysOf } from '../gearmonkey/wire/protocol.js';
-import { type Role, callsOf } from '../gearmonkey/wire/rights.js';
+import type { KeysOf } from '../gearmonkey/core/wire/protocol.js';
+import { type Role, callsOf } from '../gearmonkey/core/wire/rights.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { Examination } from './examination.js';
 import type { Diagnosis, Finding } from './finding.js';
@@ -9,9 +9,9 @@ import { findFunctions, type ExaminedFunction } from './function-names.js';
 import { checkServer } from './server-checks.js';
 import { confirmed } from './suspicion.js';
 import { describeMissing, missingCalls } from '../redis/rights.js';
-import * as limitScripts from '../gearmonkey/wire/limit-scripts.js';
-import * as scheduleScripts from '../gearmonkey/wire/schedule-scripts.js';
-import * as scripts from '../gearmonkey/wire/scripts.js';
+import * as limitScripts from '../gearmonkey/features/limits/limit-scripts.js';
+import * as scheduleScripts from '../gearmonkey/features/schedules/schedule-scripts.js';
+import * as scripts from '../gearmonkey/core/wire/scripts.js';
 
 /** Between two looks at what may be only a moment. */
 const SECOND_LOOK_MS = 500;

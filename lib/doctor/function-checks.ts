@@ -1,4 +1,4 @@
-import * as scripts from '../gearmonkey/wire/scripts.js';
+import * as scripts from '../gearmonkey/core/wire/scripts.js';
 import type { Examination } from './examination.js';
 import type { Finding, Fix } from './finding.js';
 import type { ExaminedFunction } from './function-names.js';

@@ -1,6 +1,11 @@
-import { FUNCTION_INDEX, keysOf, SCHEDULE_INDEX, type FunctionKeys } from '../gearmonkey/wire/protocol.js';
-import { AHEAD_MS } from '../gearmonkey/wire/function-index.js';
-import { readFunctions } from '../gearmonkey/wire/view-scripts.js';
+import {
+  FUNCTION_INDEX,
+  keysOf,
+  SCHEDULE_INDEX,
+  type FunctionKeys,
+} from '../gearmonkey/core/wire/protocol.js';
+import { AHEAD_MS } from '../gearmonkey/features/views/function-index.js';
+import { readFunctions } from '../gearmonkey/features/views/view-scripts.js';
 import type { Examination } from './examination.js';
 
 /** A function and its keys. */

@@ -1,4 +1,4 @@
-import { readJobOptions } from '../gearmonkey/wire/job-options.js';
+import { readJobOptions } from '../gearmonkey/core/wire/job-options.js';
 import type { Examination } from './examination.js';
 import type { ExaminedFunction } from './function-names.js';
 

@@ -3,10 +3,10 @@ import { isCluster, type ConnectionSpec } from '../redis/connect.js';
 import { nodeConnection } from '../redis/node-connection.js';
 import { toPlainConnection } from '../redis/plain-connection.js';
 import { RedisConnection } from '../redis/redis-connection.js';
-import { ownTagKeysOf, taggedKeysOf } from './wire/hash-tags.js';
-import { keysOf, type KeysOf } from './wire/protocol.js';
+import { ownTagKeysOf, taggedKeysOf } from './core/wire/hash-tags.js';
+import { keysOf, type KeysOf } from './core/wire/protocol.js';
 import type { ConnectionLog } from '../redis/outage-log.js';
-import type { SourceConnections } from './source/source-options.js';
+import type { SourceConnections } from './core/source/source-options.js';
 
 /** The connections of a module instance. */
 export interface RedisConnections extends SourceConnections {

@@ -1,5 +1,5 @@
 import { LimitFullError } from '../job/limit-errors.js';
-import type { PlacedLimit } from '../gearmonkey/client/job-store.js';
+import type { PlacedLimit } from '../gearmonkey/core/client/job-store.js';
 import type { MemoryFunction } from './memory-function.js';
 
 /** What has to be decided before jobs with keys are created. @throws LimitFullError if one of them is refused */

@@ -1,4 +1,4 @@
-import type { FindQuery } from '../gearmonkey/client/view-store.js';
+import type { FindQuery } from '../gearmonkey/features/views/view-store.js';
 import type { MemoryFunction } from './memory-function.js';
 import { LISTED } from './memory-queues.js';
 

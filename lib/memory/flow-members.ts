@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { LaterJob } from '../gearmonkey/client/flow-store.js';
+import type { LaterJob } from '../gearmonkey/features/flows/flow-store.js';
 
 /** A job of a function. */
 export interface Job {

@@ -1,4 +1,4 @@
-import type { Queue } from '../gearmonkey/wire/protocol.js';
+import type { Queue } from '../gearmonkey/core/wire/protocol.js';
 import { Agenda } from './agenda.js';
 import { KeptMap } from './kept-map.js';
 import { LimitedKey } from './limited-key.js';

@@ -1,7 +1,7 @@
-import type { Changes, DrainedStep, DrainStep, Place } from '../gearmonkey/client/job-store.js';
-import { scoreOf } from '../gearmonkey/client/placement.js';
+import type { Changes, DrainedStep, DrainStep, Place } from '../gearmonkey/core/client/job-store.js';
+import { scoreOf } from '../gearmonkey/core/client/placement.js';
 import type { JobErrorInfo } from '../job/errors.js';
-import type { Updated } from '../gearmonkey/wire/scripts.js';
+import type { Updated } from '../gearmonkey/core/wire/scripts.js';
 import type { MemoryFunction } from './memory-function.js';
 import type { MemoryJobs } from './memory-jobs.js';
 import type { MemoryLimits } from './memory-limits.js';

@@ -1,6 +1,6 @@
 import type { Clock } from '../job/clock.js';
 import type { FlowProgress } from '../job/flows.js';
-import type { EnqueuedKey } from '../gearmonkey/client/enqueued-key.js';
+import type { EnqueuedKey } from '../gearmonkey/core/client/enqueued-key.js';
 import {
   MAX_SHOWN_PARENTS,
   type FlowMember,
@@ -10,8 +10,8 @@ import {
   type NewFlow,
   type NewFlowJob,
   type WaitingFunctions,
-} from '../gearmonkey/client/flow-store.js';
-import { stateOf } from '../gearmonkey/wire/stored-job.js';
+} from '../gearmonkey/features/flows/flow-store.js';
+import { stateOf } from '../gearmonkey/core/wire/stored-job.js';
 import { keyOf } from './flow-members.js';
 import type { MemoryFlows } from './memory-flows.js';
 import type { MemoryServer } from './memory-server.js';

@@ -7,8 +7,8 @@ import {
   type FlowProgress,
   type LaterPlace,
 } from '../job/flows.js';
-import type { JobOf, LaterJob, NewFlow, NewFlowJob } from '../gearmonkey/client/flow-store.js';
-import type { EnqueuedKey } from '../gearmonkey/client/enqueued-key.js';
+import type { JobOf, LaterJob, NewFlow, NewFlowJob } from '../gearmonkey/features/flows/flow-store.js';
+import type { EnqueuedKey } from '../gearmonkey/core/client/enqueued-key.js';
 import type { FlowExpiries } from './flow-expiries.js';
 import {
   keyOf,

@@ -1,7 +1,7 @@
 import type { Payload } from '../job/codec.js';
 import type { JobEvent } from '../job/job.js';
 import type { JobErrorInfo } from '../job/errors.js';
-import type { Queue } from '../gearmonkey/wire/protocol.js';
+import type { Queue } from '../gearmonkey/core/wire/protocol.js';
 import { Leases } from './leases.js';
 import { LimitCounts } from './limit-counts.js';
 import { MemoryJobs, type Taken } from './memory-jobs.js';
@@ -13,9 +13,9 @@ import { MemoryControl } from './memory-control.js';
 import { FunctionSchedules } from './memory-schedule.js';
 import { waitOfSignals } from './memory-signals.js';
 import { MemoryUnique } from './memory-unique.js';
-import type { JobListener, Placement } from '../gearmonkey/client/job-store.js';
-import type { Cancellation } from '../gearmonkey/wire/scripts.js';
-import type { JobStatus, StoredJob } from '../gearmonkey/wire/stored-job.js';
+import type { JobListener, Placement } from '../gearmonkey/core/client/job-store.js';
+import type { Cancellation } from '../gearmonkey/core/wire/scripts.js';
+import type { JobStatus, StoredJob } from '../gearmonkey/core/wire/stored-job.js';
 
 /** One function of the embedded server. It has the state and the operations that a function has on Redis. */
 export class MemoryFunction {

@@ -1,12 +1,12 @@
 import type { Payload } from '../job/codec.js';
 import type { JobErrorInfo } from '../job/errors.js';
-import { readJobOptions } from '../gearmonkey/wire/job-options.js';
-import { streamKey, type Queue } from '../gearmonkey/wire/protocol.js';
+import { readJobOptions } from '../gearmonkey/core/wire/job-options.js';
+import { streamKey, type Queue } from '../gearmonkey/core/wire/protocol.js';
 import type { StreamKind } from '../job/streams.js';
-import type { TakenJob } from '../gearmonkey/wire/scripts.js';
+import type { TakenJob } from '../gearmonkey/core/wire/scripts.js';
 import { bytes, text } from './fields.js';
 import { MemoryStream } from './memory-stream.js';
-import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
+import type { StoredJob } from '../gearmonkey/core/wire/stored-job.js';
 
 type Fields = Readonly<Record<string, Payload | number | undefined>>;
 

@@ -1,4 +1,4 @@
-import type { Queue } from '../gearmonkey/wire/protocol.js';
+import type { Queue } from '../gearmonkey/core/wire/protocol.js';
 
 export type Listed = Exclude<Queue, 'scheduled'>;
 

@@ -4,7 +4,7 @@ import type { Claim } from '../job/job-source.js';
 import type { RecordedParent } from '../job/flows.js';
 import type { RecordingJob, StepRecords } from '../job/steps.js';
 import type { StreamKind } from '../job/streams.js';
-import { PARENT_FIELDS, parentFrom } from '../gearmonkey/wire/recorded-parent.js';
+import { PARENT_FIELDS, parentFrom } from '../gearmonkey/features/records/recorded-parent.js';
 import type { MemoryServer } from './memory-server.js';
 
 /** What jobs of the embedded server record while they run. */

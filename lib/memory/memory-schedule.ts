@@ -1,4 +1,4 @@
-import type { Slot } from '../gearmonkey/recurring/timing.js';
+import type { Slot } from '../gearmonkey/features/schedules/timing.js';
 
 /** A schedule as Redis has it. */
 export interface MemorySchedule {

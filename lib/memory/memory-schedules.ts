@@ -4,11 +4,11 @@ import type {
   Tick,
   TickedJob,
   WrittenSchedule,
-} from '../gearmonkey/recurring/schedule-store.js';
-import { compareVersions } from '../gearmonkey/recurring/compare-versions.js';
-import type { Placement } from '../gearmonkey/client/job-store.js';
-import type { DeclaringApp, UniqueTick } from '../gearmonkey/recurring/spec.js';
-import type { DueSchedules, StoredFields } from '../gearmonkey/wire/schedule-scripts.js';
+} from '../gearmonkey/features/schedules/schedule-store.js';
+import { compareVersions } from '../gearmonkey/features/schedules/compare-versions.js';
+import type { Placement } from '../gearmonkey/core/client/job-store.js';
+import type { DeclaringApp, UniqueTick } from '../gearmonkey/features/schedules/spec.js';
+import type { DueSchedules, StoredFields } from '../gearmonkey/features/schedules/schedule-scripts.js';
 import type { Clock } from '../job/clock.js';
 import type { Payload } from '../job/codec.js';
 import type { MemoryFunction } from './memory-function.js';

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers';
-import { readJobOptions } from '../gearmonkey/wire/job-options.js';
-import { Ticker } from '../gearmonkey/recurring/ticker.js';
+import { readJobOptions } from '../gearmonkey/core/wire/job-options.js';
+import { Ticker } from '../gearmonkey/features/schedules/ticker.js';
 import { systemClock } from '../job/clock.js';
 import type { Health } from '../job/health.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLimit } from '../job/job-source.js';

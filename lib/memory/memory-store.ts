@@ -20,12 +20,12 @@ import type {
   MendVerb,
   ReadProgress,
   Placement,
-} from '../gearmonkey/client/job-store.js';
-import { expiryAt, scoreOf } from '../gearmonkey/client/placement.js';
-import type { Cancellation, Updated } from '../gearmonkey/wire/scripts.js';
-import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
-import type { JobKey } from '../gearmonkey/wire/protocol.js';
-import { progressOf } from '../gearmonkey/wire/stored-job.js';
+} from '../gearmonkey/core/client/job-store.js';
+import { expiryAt, scoreOf } from '../gearmonkey/core/client/placement.js';
+import type { Cancellation, Updated } from '../gearmonkey/core/wire/scripts.js';
+import type { StoredJob } from '../gearmonkey/core/wire/stored-job.js';
+import type { JobKey } from '../gearmonkey/core/wire/protocol.js';
+import { progressOf } from '../gearmonkey/core/wire/stored-job.js';
 import { admit, replace } from './admission.js';
 import type { LimitNumbers } from './limit-counts.js';
 import { withExpiry } from './flow-members.js';

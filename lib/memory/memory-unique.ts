@@ -1,6 +1,6 @@
 import type { Payload } from '../job/codec.js';
 import type { UniqueRule } from '../job/unique.js';
-import type { EnqueuedKey, Placement } from '../gearmonkey/client/job-store.js';
+import type { EnqueuedKey, Placement } from '../gearmonkey/core/client/job-store.js';
 import { withExpiry } from './flow-members.js';
 import type { MemoryJobs } from './memory-jobs.js';
 import type { MemoryQueues } from './memory-queues.js';

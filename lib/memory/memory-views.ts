@@ -2,6 +2,7 @@ import type { Clock } from '../job/clock.js';
 import { defined } from '../job/defined.js';
 import type { JobState } from '../job/job-state.js';
 import type { FunctionOverview } from '../job/job-views.js';
+import type { Sharing } from '../gearmonkey/features/limits/limit-store.js';
 import type {
   DescribedJob,
   FindQuery,
@@ -9,13 +10,12 @@ import type {
   PayloadField,
   PayloadPart,
   PresentWorker,
-  Sharing,
   ViewedJob,
   ViewedJobs,
   ViewStore,
-} from '../gearmonkey/client/view-store.js';
-import { LARGEST_SHOWN, MOST_READ, SHOWN_BYTES } from '../gearmonkey/wire/listed-job.js';
-import { stateOf, type StoredJob } from '../gearmonkey/wire/stored-job.js';
+} from '../gearmonkey/features/views/view-store.js';
+import { LARGEST_SHOWN, MOST_READ, SHOWN_BYTES } from '../gearmonkey/features/views/listed-job.js';
+import { stateOf, type StoredJob } from '../gearmonkey/core/wire/stored-job.js';
 import { bytes } from './fields.js';
 import { findIds } from './find-jobs.js';
 import type { MemoryFunction } from './memory-function.js';

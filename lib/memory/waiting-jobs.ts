@@ -1,5 +1,5 @@
 import { toErrorInfo, type JobErrorInfo } from '../job/errors.js';
-import type { Queue } from '../gearmonkey/wire/protocol.js';
+import type { Queue } from '../gearmonkey/core/wire/protocol.js';
 import type { MemoryJobs } from './memory-jobs.js';
 import type { MemoryLimits } from './memory-limits.js';
 import { LISTED, MemoryQueues, type Listed, type WaitingId } from './memory-queues.js';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { InvalidOptionError } from '../job/errors.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
-import type { DeclaringApp } from '../gearmonkey/recurring/spec.js';
+import type { DeclaringApp } from '../gearmonkey/features/schedules/spec.js';
 
 /** Which app declares schedules. */
 export interface AppOptions {

@@ -1,5 +1,5 @@
 import { checkWhole } from '../job/check-whole.js';
-import { maxPayloadBytesOf } from '../gearmonkey/client/known-functions.js';
+import { maxPayloadBytesOf } from '../gearmonkey/core/client/known-functions.js';
 import { codecOf } from '../job/codec.js';
 import { describe } from '../job/error-info.js';
 import { ConfigurationError, InvalidOptionError, type ErrorDetail } from '../job/errors.js';

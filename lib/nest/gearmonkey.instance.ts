@@ -1,10 +1,10 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { defined } from '../job/defined.js';
-import { GearMonkeyClient } from '../gearmonkey/client/client.js';
-import { RedisStore } from '../gearmonkey/client/redis-store.js';
+import { GearMonkeyClient } from '../gearmonkey/core/client/client.js';
+import { RedisStore } from '../gearmonkey/core/client/redis-store.js';
 import { openConnections } from '../gearmonkey/redis-connections.js';
-import { RedisSource } from '../gearmonkey/source/redis-source.js';
-import { POLLS_A_LEASE } from '../gearmonkey/source/source-options.js';
+import { RedisSource } from '../gearmonkey/core/source/redis-source.js';
+import { POLLS_A_LEASE } from '../gearmonkey/core/source/source-options.js';
 import { millisecondsOr, toMilliseconds, type Duration } from '../job/duration.js';
 import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import { checkKeep } from '../job/keep.js';

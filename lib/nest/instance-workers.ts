@@ -1,4 +1,4 @@
-import { maxPayloadBytesOf } from '../gearmonkey/client/known-functions.js';
+import { maxPayloadBytesOf } from '../gearmonkey/core/client/known-functions.js';
 import { codecOf } from '../job/codec.js';
 import { ConfigurationError } from '../job/errors.js';
 import type { RunningFunction } from '../worker/function-table.js';

@@ -1,4 +1,4 @@
-import type { EnqueueMiddleware } from '../gearmonkey/client/enqueue-middleware.js';
+import type { EnqueueMiddleware } from '../gearmonkey/core/client/enqueue-middleware.js';
 import { InvalidOptionError } from '../job/errors.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 import type { RunMiddleware } from '../worker/run-middleware.js';

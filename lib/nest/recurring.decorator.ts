@@ -4,7 +4,7 @@ import {
   RECURRING_OPTIONS,
   type RecurringJobOptions,
   type RecurringTimes,
-} from '../gearmonkey/recurring/recur-options.js';
+} from '../gearmonkey/features/schedules/recur-options.js';
 import type { Configuration, OptionsFactory, OptionsOf } from './configured-options.js';
 import { annotate, type Annotation } from './metadata.js';
 import { offerJob } from './worker.decorator.js';

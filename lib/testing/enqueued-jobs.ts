@@ -1,5 +1,5 @@
-import type { KnownFunctions } from '../gearmonkey/client/known-functions.js';
-import { readJobOptions } from '../gearmonkey/wire/job-options.js';
+import type { KnownFunctions } from '../gearmonkey/core/client/known-functions.js';
+import { readJobOptions } from '../gearmonkey/core/wire/job-options.js';
 import { bytesOf, read } from '../job/codec.js';
 import { defined } from '../job/defined.js';
 import { InvalidOptionError } from '../job/errors.js';

@@ -3,7 +3,7 @@ import { InvalidOptionError } from '../job/errors.js';
 import type { JobHeaders } from '../job/headers.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 import { recordsOf } from '../job/show-as.js';
-import type { JobRef, Priority } from '../gearmonkey/client/run-options.js';
+import type { JobRef, Priority } from '../gearmonkey/core/client/run-options.js';
 import { keyOf } from './job-records.js';
 import { show } from './show-value.js';
 import { differences, type ValueMatcher } from './subset.js';

@@ -1,4 +1,4 @@
-import type { JobStore } from '../gearmonkey/client/job-store.js';
+import type { JobStore } from '../gearmonkey/core/client/job-store.js';
 import { isWaiting, type JobName, type JobRecord, type JobRecords } from './job-records.js';
 
 /** Notes jobs that have ended without a run, because jobs that they waited for have, or because their flow was cancelled. */

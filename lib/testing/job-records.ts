@@ -1,5 +1,5 @@
 import type { Payload } from '../job/codec.js';
-import type { Changes, Placement } from '../gearmonkey/client/job-store.js';
+import type { Changes, Placement } from '../gearmonkey/core/client/job-store.js';
 
 /** A job and its function. */
 export interface JobName {

@@ -1,8 +1,8 @@
 import { MemoryServer } from '../memory/memory-server.js';
 import { MemoryRecords } from '../memory/memory-records.js';
 import { MemoryStore } from '../memory/memory-store.js';
-import { readJobOptions } from '../gearmonkey/wire/job-options.js';
-import type { JobKey } from '../gearmonkey/wire/protocol.js';
+import { readJobOptions } from '../gearmonkey/core/wire/job-options.js';
+import type { JobKey } from '../gearmonkey/core/wire/protocol.js';
 import type { Clock } from '../job/clock.js';
 import type { Claim, Outcome, SourceLimit } from '../job/job-source.js';
 import type { TestBackend, WaitingJob } from './test-backend.js';

@@ -1,5 +1,11 @@
-import type { FlowStore, JobOf, LaterJob, NewFlow, NewFlowJob } from '../gearmonkey/client/flow-store.js';
-import type { EnqueuedKey } from '../gearmonkey/client/job-store.js';
+import type {
+  FlowStore,
+  JobOf,
+  LaterJob,
+  NewFlow,
+  NewFlowJob,
+} from '../gearmonkey/features/flows/flow-store.js';
+import type { EnqueuedKey } from '../gearmonkey/core/client/job-store.js';
 import type { Clock } from '../job/clock.js';
 import { defined } from '../job/defined.js';
 import type { FlowEnds } from './flow-ends.js';

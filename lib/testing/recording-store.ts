@@ -15,14 +15,14 @@ import type {
   MendVerb,
   Placement,
   ReadProgress,
-} from '../gearmonkey/client/job-store.js';
-import { scoreOf } from '../gearmonkey/client/placement.js';
-import type { FlowStore } from '../gearmonkey/client/flow-store.js';
-import type { ViewStore } from '../gearmonkey/client/view-store.js';
-import type { ScheduleStore } from '../gearmonkey/recurring/schedule-store.js';
-import type { JobKey } from '../gearmonkey/wire/protocol.js';
-import type { Cancellation, Updated } from '../gearmonkey/wire/scripts.js';
-import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
+} from '../gearmonkey/core/client/job-store.js';
+import { scoreOf } from '../gearmonkey/core/client/placement.js';
+import type { FlowStore } from '../gearmonkey/features/flows/flow-store.js';
+import type { ViewStore } from '../gearmonkey/features/views/view-store.js';
+import type { ScheduleStore } from '../gearmonkey/features/schedules/schedule-store.js';
+import type { JobKey } from '../gearmonkey/core/wire/protocol.js';
+import type { Cancellation, Updated } from '../gearmonkey/core/wire/scripts.js';
+import type { StoredJob } from '../gearmonkey/core/wire/stored-job.js';
 import type { FlowEnds } from './flow-ends.js';
 import { RecordingFlows } from './recording-flows.js';
 import { dueOf, type JobRecords } from './job-records.js';

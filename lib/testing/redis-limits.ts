@@ -1,8 +1,8 @@
 import type { Cluster, Redis } from 'ioredis';
-import type { Placement } from '../gearmonkey/client/job-store.js';
-import { rulesText } from '../gearmonkey/wire/limit-rules.js';
-import type { FunctionKeys } from '../gearmonkey/wire/protocol.js';
-import * as limitScripts from '../gearmonkey/wire/limit-scripts.js';
+import type { Placement } from '../gearmonkey/core/client/job-store.js';
+import { rulesText } from '../gearmonkey/features/limits/limit-rules.js';
+import type { FunctionKeys } from '../gearmonkey/core/wire/protocol.js';
+import * as limitScripts from '../gearmonkey/features/limits/limit-scripts.js';
 import type { LimitRules } from '../job/limit.js';
 import type { WaitingJob } from './test-backend.js';
 

@@ -1,5 +1,5 @@
-import type { JobStore } from '../gearmonkey/client/job-store.js';
-import type { JobKey } from '../gearmonkey/wire/protocol.js';
+import type { JobStore } from '../gearmonkey/core/client/job-store.js';
+import type { JobKey } from '../gearmonkey/core/wire/protocol.js';
 import type { Claim, Outcome, SourceLimit } from '../job/job-source.js';
 import type { StepRecords } from '../job/steps.js';
 

@@ -1,12 +1,12 @@
-import { KnownFunctions } from '../gearmonkey/client/known-functions.js';
-import { GearMonkeyClient, type ClientOptions } from '../gearmonkey/client/client.js';
-import type { JobStore } from '../gearmonkey/client/job-store.js';
-import type { Flow } from '../gearmonkey/client/flow.js';
-import { planFlow, type FlowRoot } from '../gearmonkey/client/flow-node.js';
-import type { JobHandle } from '../gearmonkey/client/job-handle.js';
-import type { CallOptions, RunManyOptions, RunOptions } from '../gearmonkey/client/run-options.js';
-import type { ScheduleOptions } from '../gearmonkey/recurring/recur-options.js';
-import type { Schedule } from '../gearmonkey/recurring/schedule.js';
+import { KnownFunctions } from '../gearmonkey/core/client/known-functions.js';
+import { GearMonkeyClient, type ClientOptions } from '../gearmonkey/core/client/client.js';
+import type { JobStore } from '../gearmonkey/core/client/job-store.js';
+import type { Flow } from '../gearmonkey/features/flows/flow.js';
+import { planFlow, type FlowRoot } from '../gearmonkey/features/flows/flow-node.js';
+import type { JobHandle } from '../gearmonkey/core/client/job-handle.js';
+import type { CallOptions, RunManyOptions, RunOptions } from '../gearmonkey/core/client/run-options.js';
+import type { ScheduleOptions } from '../gearmonkey/features/schedules/recur-options.js';
+import type { Schedule } from '../gearmonkey/features/schedules/schedule.js';
 import type { AnyJobDefinition, FunctionRef, InputOf, OutputOf } from '../job/job-definition.js';
 import type { TestJobs } from './test-jobs.js';
 

@@ -1,5 +1,5 @@
 import type { OnApplicationBootstrap, OnModuleDestroy, OnModuleInit } from '@nestjs/common';
-import { KnownFunctions, maxPayloadBytesOf } from '../gearmonkey/client/known-functions.js';
+import { KnownFunctions, maxPayloadBytesOf } from '../gearmonkey/core/client/known-functions.js';
 import type { Backend } from '../nest/gearmonkey.instance.js';
 import { ConfigurationError } from '../job/errors.js';
 import { isForSource } from '../nest/check-options.js';

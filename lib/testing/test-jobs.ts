@@ -1,6 +1,6 @@
 import { AssertionError } from 'node:assert';
-import type { ClientOptions, GearMonkeyClient } from '../gearmonkey/client/client.js';
-import type { KnownFunctions } from '../gearmonkey/client/known-functions.js';
+import type { ClientOptions, GearMonkeyClient } from '../gearmonkey/core/client/client.js';
+import type { KnownFunctions } from '../gearmonkey/core/client/known-functions.js';
 import { checkWhole } from '../job/check-whole.js';
 import { defined } from '../job/defined.js';
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../job/duration.js';
@@ -28,13 +28,13 @@ import type { TestSource } from './test-source.js';
 import { JobTestingError, JobTestTimeoutError } from './testing-errors.js';
 import { timeOf } from './testing-options.js';
 import { randomUUID } from 'node:crypto';
-import type { Placement } from '../gearmonkey/client/job-store.js';
-import { placedLimit } from '../gearmonkey/client/limit-access.js';
+import type { Placement } from '../gearmonkey/core/client/job-store.js';
+import { placedLimit } from '../gearmonkey/features/limits/limit-access.js';
 import {
   placementOf as placedAt,
   type AddedOptions,
   type RunOptions,
-} from '../gearmonkey/client/run-options.js';
+} from '../gearmonkey/core/client/run-options.js';
 import type { Changes } from './changes.js';
 import { RealTime } from './real-time.js';
 

@@ -1,5 +1,5 @@
-import { tickDue } from '../gearmonkey/recurring/tick.js';
-import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
+import { tickDue } from '../gearmonkey/features/schedules/tick.js';
+import type { StoredJob } from '../gearmonkey/core/wire/stored-job.js';
 import type { Clock } from '../job/clock.js';
 import type { JobRecords } from './job-records.js';
 import type { TestBackend } from './test-backend.js';

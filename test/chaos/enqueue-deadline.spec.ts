@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Enqueuer } from '../../lib/gearmonkey/client/enqueuer.js';
+import { Enqueuer } from '../../lib/gearmonkey/core/client/enqueuer.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { freePort } from '../support/free-port.js';
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { diagnose } from '../../lib/doctor/diagnose.js';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import { ENDED_LISTS, keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { ENDED_LISTS, keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { JOB_STATES, type FinalState, type JobState } from '../../lib/job/job-state.js';
 import type { FunctionOverview } from '../../lib/job/job-views.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
 import { JOB_STATES } from '../../lib/job/job-state.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import type { Mending, OperatorSeen } from './history.js';
-import type { FlowNode } from '../../lib/gearmonkey/client/flow-node.js';
+import type { FlowNode } from '../../lib/gearmonkey/features/flows/flow-node.js';
 import { HANDLED, MENDED, OPENED } from './jobs.mjs';
 import { Random } from './random.mjs';
 

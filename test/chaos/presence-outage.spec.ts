@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
-import { presence } from '../../lib/gearmonkey/wire/scripts.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
+import { presence } from '../../lib/gearmonkey/core/wire/scripts.js';
 import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
-import type { DrainJobsOptions, WaitingState } from '../../lib/gearmonkey/client/drain.js';
+import type { DrainJobsOptions, WaitingState } from '../../lib/gearmonkey/features/edits/drain.js';
 import { gate } from '../support/gate.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';

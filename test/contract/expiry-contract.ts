@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { filter, firstValueFrom, lastValueFrom } from 'rxjs';
-import type { FlowNode } from '../../lib/gearmonkey/client/flow-node.js';
-import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
+import type { FlowNode } from '../../lib/gearmonkey/features/flows/flow-node.js';
+import type { RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';

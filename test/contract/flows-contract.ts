@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, toArray } from 'rxjs';
-import type { FlowNode } from '../../lib/gearmonkey/client/flow-node.js';
+import type { FlowNode } from '../../lib/gearmonkey/features/flows/flow-node.js';
 import type { FlowProgress } from '../../lib/job/flows.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
+import type { RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { runWorker } from '../support/run-worker.js';
 import type { ClientRig } from './rig.js';

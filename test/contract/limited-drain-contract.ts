@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { drain, type WaitingState } from '../../lib/gearmonkey/client/drain.js';
+import { drain, type WaitingState } from '../../lib/gearmonkey/features/edits/drain.js';
 import { retry, success } from './claiming.js';
 import { HOUR_MS, idsOf, type Limited, type LimitedFunctions } from './limited.js';
 import type { ClientRig } from './rig.js';

@@ -1,7 +1,7 @@
 import type { Claim, JobSource, Outcome } from '../../lib/job/job-source.js';
 import type { LimitRules, LimitState } from '../../lib/job/limit.js';
-import type { JobStore, PlacedLimit, Placement } from '../../lib/gearmonkey/client/job-store.js';
-import type { JobKey } from '../../lib/gearmonkey/wire/protocol.js';
+import type { JobStore, PlacedLimit, Placement } from '../../lib/gearmonkey/core/client/job-store.js';
+import type { JobKey } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { claimOne, claimUpTo, success } from './claiming.js';
 import type { ClientRig } from './rig.js';
 

@@ -1,7 +1,7 @@
 import type { Payload } from '../../lib/job/codec.js';
 import type { JobSource } from '../../lib/job/job-source.js';
-import type { ClientOptions, GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import type { JobStore, Placement } from '../../lib/gearmonkey/client/job-store.js';
+import type { ClientOptions, GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { JobStore, Placement } from '../../lib/gearmonkey/core/client/job-store.js';
 import { until } from '../support/until.js';
 
 /** How often a job of a rig may lose its worker. */

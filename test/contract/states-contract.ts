@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { FlowNode } from '../../lib/gearmonkey/client/flow-node.js';
+import type { FlowNode } from '../../lib/gearmonkey/features/flows/flow-node.js';
 import type { JobState } from '../../lib/job/job-state.js';
 import { eventually } from '../support/until.js';
 import { claimOne, failure, retry, snoozed, success } from './claiming.js';

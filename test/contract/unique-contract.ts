@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
+import type { RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import type { UniqueOptions } from '../../lib/job/unique.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { z } from 'zod';
-import type { JobHandle } from '../../lib/gearmonkey/client/job-handle.js';
-import type { UpdateOptions } from '../../lib/gearmonkey/client/update-options.js';
+import type { JobHandle } from '../../lib/gearmonkey/core/client/job-handle.js';
+import type { UpdateOptions } from '../../lib/gearmonkey/features/edits/update-options.js';
 import { JobBegunError, JobNotFoundError } from '../../lib/job/errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { runWorker } from '../support/run-worker.js';

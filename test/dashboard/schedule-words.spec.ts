@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { scheduleWords } from '../../lib/dashboard/schedule-words.js';
-import type { Schedule } from '../../lib/gearmonkey/recurring/schedule.js';
+import type { Schedule } from '../../lib/gearmonkey/features/schedules/schedule.js';
 
 const words = (schedule: Partial<Schedule>) => scheduleWords({ seconds: false, ...schedule } as Schedule);
 

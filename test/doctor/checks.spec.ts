@@ -3,7 +3,7 @@ import { Examination } from '../../lib/doctor/examination.js';
 import { suspectFunction } from '../../lib/doctor/function-checks.js';
 import { findFunctions } from '../../lib/doctor/function-names.js';
 import type { Suspicion } from '../../lib/doctor/suspicion.js';
-import { keysOf, type FunctionKeys } from '../../lib/gearmonkey/wire/protocol.js';
+import { keysOf, type FunctionKeys } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { useGearMonkey } from '../gearmonkey/use-gearmonkey.js';
 
 const SECOND_MS = 1000;

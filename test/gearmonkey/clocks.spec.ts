@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import type { RunManyOptions, RunOptions } from '../../lib/gearmonkey/client/run-options.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { RunManyOptions, RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import { SnoozeError } from '../../lib/job/retry.js';
 import { defineJob, type FunctionRef } from '../../lib/job/job-definition.js';
-import { readJobOptions } from '../../lib/gearmonkey/wire/job-options.js';
+import { readJobOptions } from '../../lib/gearmonkey/core/wire/job-options.js';
 import { runWorker } from '../support/run-worker.js';
 import { until } from '../support/until.js';
 import { withClock } from '../support/wrong-clock.js';

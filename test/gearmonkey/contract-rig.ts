@@ -1,10 +1,10 @@
 import { AHEAD } from './leaping-scripts.js';
 import { Redis } from 'ioredis';
-import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client/client.js';
-import { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
-import { RedisSource } from '../../lib/gearmonkey/source/redis-source.js';
-import { taggedKeysOf } from '../../lib/gearmonkey/wire/hash-tags.js';
-import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
+import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/core/client/client.js';
+import { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
+import { RedisSource } from '../../lib/gearmonkey/core/source/redis-source.js';
+import { taggedKeysOf } from '../../lib/gearmonkey/core/wire/hash-tags.js';
+import * as scripts from '../../lib/gearmonkey/core/wire/scripts.js';
 import { ChannelHub } from '../../lib/redis/channel-hub.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { MAX_STALLS, stateOf, type ClientRig } from '../contract/rig.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import type { LimitOptions } from '../../lib/job/limit.js';
 import { LossyProxy } from '../support/lossy-proxy.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { inParts, MAX_BATCH } from '../../lib/gearmonkey/client/enqueue-parts.js';
-import type { EnqueuedKey } from '../../lib/gearmonkey/client/job-store.js';
+import { inParts, MAX_BATCH } from '../../lib/gearmonkey/core/client/enqueue-parts.js';
+import type { EnqueuedKey } from '../../lib/gearmonkey/core/client/job-store.js';
 import { EnqueueTimeoutError, NotDurableError } from '../../lib/job/server-errors.js';
 import { gate, type Gate } from '../support/gate.js';
 import { eventually } from '../support/until.js';

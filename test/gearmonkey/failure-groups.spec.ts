@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { commonMessage, groupFailures, groupOf } from '../../lib/gearmonkey/client/failure-groups.js';
+import { commonMessage, groupFailures, groupOf } from '../../lib/gearmonkey/features/views/failure-groups.js';
 
 describe('failure groups', () => {
   it.each([

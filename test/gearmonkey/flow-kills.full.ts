@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { LossyProxy } from '../support/lossy-proxy.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';

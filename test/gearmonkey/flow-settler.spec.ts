@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { FlowSettler } from '../../lib/gearmonkey/source/flow-settler.js';
-import { Problems } from '../../lib/gearmonkey/source/problems.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { FlowSettler } from '../../lib/gearmonkey/features/flows/flow-settler.js';
+import { Problems } from '../../lib/gearmonkey/core/source/problems.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
-import type { FlowNode } from '../../lib/gearmonkey/client/flow-node.js';
-import type { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import type { FlowNode } from '../../lib/gearmonkey/features/flows/flow-node.js';
+import type { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { randomFlows } from '../model/flow-model.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';

@@ -1,8 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
-import type { FlowNode } from '../../lib/gearmonkey/client/flow-node.js';
-import { flowAbandon, flowBegin, flowEdges, flowJobs } from '../../lib/gearmonkey/wire/flow-scripts.js';
-import { flowKey, keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import type { FlowNode } from '../../lib/gearmonkey/features/flows/flow-node.js';
+import {
+  flowAbandon,
+  flowBegin,
+  flowEdges,
+  flowJobs,
+} from '../../lib/gearmonkey/features/flows/flow-scripts.js';
+import { flowKey, keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { PythonActor, stopActors } from '../conformance/python-actor.js';
 import { gate } from '../support/gate.js';
@@ -10,9 +15,9 @@ import { LossyProxy } from '../support/lossy-proxy.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
-import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
-import { trim } from '../../lib/gearmonkey/wire/view-scripts.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
+import { trim } from '../../lib/gearmonkey/features/views/view-scripts.js';
 import { RedisActors } from './redis-rig.js';
 import { useGearMonkey } from './use-gearmonkey.js';
 

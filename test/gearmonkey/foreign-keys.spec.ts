@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { keysOf, type FunctionKeys } from '../../lib/gearmonkey/wire/protocol.js';
+import { keysOf, type FunctionKeys } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
 import { submit } from './redis-rig.js';

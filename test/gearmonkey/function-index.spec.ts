@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
-import { Housekeeping } from '../../lib/gearmonkey/source/housekeeping.js';
-import { SourceKeep } from '../../lib/gearmonkey/source/source-keep.js';
-import { FunctionIndex } from '../../lib/gearmonkey/wire/function-index.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { Housekeeping } from '../../lib/gearmonkey/core/source/housekeeping.js';
+import { SourceKeep } from '../../lib/gearmonkey/features/expiry/source-keep.js';
+import { FunctionIndex } from '../../lib/gearmonkey/features/views/function-index.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';

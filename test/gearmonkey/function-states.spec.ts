@@ -5,7 +5,7 @@ import {
   TRANSITIONS,
   type FunctionEvent,
   type FunctionState,
-} from '../../lib/gearmonkey/source/function-states.js';
+} from '../../lib/gearmonkey/core/source/function-states.js';
 
 const STATES = Object.keys(TRANSITIONS) as FunctionState[];
 const EVENTS: readonly FunctionEvent[] = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { ownTagKeysOf, taggedKeysOf } from '../../lib/gearmonkey/wire/hash-tags.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { ownTagKeysOf, taggedKeysOf } from '../../lib/gearmonkey/core/wire/hash-tags.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { InvalidFunctionNameError } from '../../lib/job/errors.js';
 import { slotOf } from '../../lib/redis/cluster-slots.js';
 import { GearMonkeyClient, GearMonkeyModule } from '../../lib/index.js';

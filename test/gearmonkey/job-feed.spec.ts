@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { JobFeed, type JobFollower } from '../../lib/gearmonkey/client/job-feed.js';
-import { JobFeeds } from '../../lib/gearmonkey/client/job-feeds.js';
-import type { JobListener } from '../../lib/gearmonkey/client/job-store.js';
+import { JobFeed, type JobFollower } from '../../lib/gearmonkey/core/client/job-feed.js';
+import { JobFeeds } from '../../lib/gearmonkey/core/client/job-feeds.js';
+import type { JobListener } from '../../lib/gearmonkey/core/client/job-store.js';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
 import { MemoryStore } from '../../lib/memory/memory-store.js';
 

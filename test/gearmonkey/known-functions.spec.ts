@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import { KnownFunctions } from '../../lib/gearmonkey/client/known-functions.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { KnownFunctions } from '../../lib/gearmonkey/core/client/known-functions.js';
 import { codecOf } from '../../lib/job/codec.js';
 import { ChangedByCodecError, NotSerializableError, ValidationError } from '../../lib/job/errors.js';
 import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.js';

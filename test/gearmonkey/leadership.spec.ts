@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Leadership } from '../../lib/gearmonkey/source/leadership.js';
-import { SourceKeep } from '../../lib/gearmonkey/source/source-keep.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { Leadership } from '../../lib/gearmonkey/core/source/leadership.js';
+import { SourceKeep } from '../../lib/gearmonkey/features/expiry/source-keep.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';

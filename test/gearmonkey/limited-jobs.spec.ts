@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import type {
   EnqueuedKey,
   JobStore,
   LimitsQuery,
   PlacedLimit,
   Placement,
-} from '../../lib/gearmonkey/client/job-store.js';
+} from '../../lib/gearmonkey/core/client/job-store.js';
 
 import { checkLimit } from '../../lib/job/check-limit.js';
 import type { Payload } from '../../lib/job/codec.js';

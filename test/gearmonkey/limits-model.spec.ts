@@ -2,11 +2,11 @@ import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import type { LimitRules } from '../../lib/job/limit.js';
-import { numbersText, rulesText, toLimitState } from '../../lib/gearmonkey/wire/limit-rules.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
-import * as limitScripts from '../../lib/gearmonkey/wire/limit-scripts.js';
-import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
-import { mend } from '../../lib/gearmonkey/wire/view-scripts.js';
+import { numbersText, rulesText, toLimitState } from '../../lib/gearmonkey/features/limits/limit-rules.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
+import * as limitScripts from '../../lib/gearmonkey/features/limits/limit-scripts.js';
+import * as scripts from '../../lib/gearmonkey/core/wire/scripts.js';
+import { mend } from '../../lib/gearmonkey/features/views/view-scripts.js';
 import { LISTS, type Claimed, type ListName } from '../model/job-model.js';
 import { LEASE, MAX_STALLS, type Numbers, type Rules } from '../model/limit-ledger.js';
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { enqueue } from './scripts/scripts.js';
 import { defineJob } from '../../lib/job/job-definition.js';
-import type { JobHandle } from '../../lib/gearmonkey/client/job-handle.js';
+import type { JobHandle } from '../../lib/gearmonkey/core/client/job-handle.js';
 import { JobLostError } from '../../lib/job/errors.js';
 import type { JobProgress } from '../../lib/job/job.js';
 import { gate, type Gate } from '../support/gate.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { RedisSource } from '../../lib/gearmonkey/source/redis-source.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import type { RedisSource } from '../../lib/gearmonkey/core/source/redis-source.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import type { Claim } from '../../lib/job/job-source.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
 import { CommandTrace, type Traced } from '../support/command-trace.js';

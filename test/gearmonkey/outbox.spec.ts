@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { Outbox } from '../../lib/gearmonkey/source/outbox.js';
+import { Outbox } from '../../lib/gearmonkey/core/source/outbox.js';
 import type { Claim, Outcome } from '../../lib/job/job-source.js';
 
 /** Most outcomes, and characters, of a call. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { Presence } from '../../lib/gearmonkey/source/held-claims.js';
-import { taggedKeysOf } from '../../lib/gearmonkey/wire/hash-tags.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { Presence } from '../../lib/gearmonkey/core/source/held-claims.js';
+import { taggedKeysOf } from '../../lib/gearmonkey/core/wire/hash-tags.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { CommandTrace } from '../support/command-trace.js';
 import { useRedis } from '../support/use-redis.js';
 

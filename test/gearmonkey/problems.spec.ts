@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { droppedLine, Problems } from '../../lib/gearmonkey/source/problems.js';
+import { droppedLine, Problems } from '../../lib/gearmonkey/core/source/problems.js';
 
 describe('Problems', () => {
   it('logs a repeated line rarely, with the number of repetitions', () => {

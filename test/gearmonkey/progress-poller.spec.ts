@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import type { JobStore, ReadProgress } from '../../lib/gearmonkey/client/job-store.js';
-import { ProgressPoller } from '../../lib/gearmonkey/client/progress-poller.js';
+import type { JobStore, ReadProgress } from '../../lib/gearmonkey/core/client/job-store.js';
+import { ProgressPoller } from '../../lib/gearmonkey/core/client/progress-poller.js';
 
 const ROUND_MS = 500;
 

@@ -9,7 +9,7 @@ import {
   parseEvent,
   parseProgress,
   parseReply,
-} from '../../lib/gearmonkey/wire/protocol.js';
+} from '../../lib/gearmonkey/core/wire/protocol.js';
 
 /** As published; the document has lost the second space before `item[1] }`. */
 const SCRIPT =

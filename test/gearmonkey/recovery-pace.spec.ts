@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { RecoveryPace } from '../../lib/gearmonkey/source/round-trips.js';
+import { RecoveryPace } from '../../lib/gearmonkey/core/source/round-trips.js';
 
 const LEASE_MS = 1600;
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { RedisRecords } from '../../lib/gearmonkey/source/redis-records.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { RedisRecords } from '../../lib/gearmonkey/features/records/redis-records.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import type { Claim } from '../../lib/job/job-source.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { useRedis } from '../support/use-redis.js';

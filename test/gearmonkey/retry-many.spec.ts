@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { concatMap, from, lastValueFrom } from 'rxjs';
-import { mend } from '../../lib/gearmonkey/wire/view-scripts.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { mend } from '../../lib/gearmonkey/features/views/view-scripts.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { useGearMonkey } from './use-gearmonkey.js';
 
 /** What a call is sent again for, and what else changes meanwhile. */

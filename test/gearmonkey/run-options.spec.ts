@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { placementOf, queueOf, uniqueOf, type RunOptions } from '../../lib/gearmonkey/client/run-options.js';
+import {
+  placementOf,
+  queueOf,
+  uniqueOf,
+  type RunOptions,
+} from '../../lib/gearmonkey/core/client/run-options.js';
 import { checkTags } from '../../lib/job/tags.js';
 import { checkUnique } from '../../lib/job/unique.js';
 

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { SnoozeError } from '../../lib/job/retry.js';
-import { ShortDelays } from '../../lib/gearmonkey/source/claimer.js';
+import { ShortDelays } from '../../lib/gearmonkey/core/source/claimer.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { claimOne, retry as retried } from '../contract/claiming.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { SourceLimits } from '../../lib/gearmonkey/source/source-limits.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { SourceLimits } from '../../lib/gearmonkey/features/limits/source-limits.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import type { Claim } from '../../lib/job/job-source.js';
 import type { Limit } from '../../lib/job/limit.js';

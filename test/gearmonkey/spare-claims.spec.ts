@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate as turn } from 'node:timers/promises';
-import { SpareClaims } from '../../lib/gearmonkey/source/claimer.js';
+import { SpareClaims } from '../../lib/gearmonkey/core/source/claimer.js';
 import type { Claim } from '../../lib/job/job-source.js';
 
 const claim = (id: string): Claim => ({

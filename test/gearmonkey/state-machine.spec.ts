@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
-import { partsOf, type WaitingState } from '../../lib/gearmonkey/client/drain.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
-import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
+import { partsOf, type WaitingState } from '../../lib/gearmonkey/features/edits/drain.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
+import * as scripts from '../../lib/gearmonkey/core/wire/scripts.js';
 import {
   inputAt,
   LEASE,

@@ -1,10 +1,10 @@
-import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import type { JobOf, NewFlow, NewFlowJob } from '../../lib/gearmonkey/client/flow-store.js';
-import { RedisFlows } from '../../lib/gearmonkey/client/redis-flows.js';
-import { RedisQuestions } from '../../lib/gearmonkey/client/redis-questions.js';
-import { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { JobOf, NewFlow, NewFlowJob } from '../../lib/gearmonkey/features/flows/flow-store.js';
+import { RedisFlows } from '../../lib/gearmonkey/features/flows/redis-flows.js';
+import { RedisQuestions } from '../../lib/gearmonkey/core/client/redis-questions.js';
+import { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 
 const TIMEOUT_MS = 15_000;
 

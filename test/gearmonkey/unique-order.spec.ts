@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
+import type { RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import { SlowLine } from '../support/slow-line.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import type { Priority } from '../../lib/gearmonkey/client/run-options.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { Priority } from '../../lib/gearmonkey/core/client/run-options.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { JobBegunError } from '../../lib/job/errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { gate } from '../support/gate.js';

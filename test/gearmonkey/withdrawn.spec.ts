@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient, GearMonkeyModule, GearMonkeyWorkers } from 'nestjs-gearmonkey';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { gate } from '../support/gate.js';
 import { eventually, until } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';

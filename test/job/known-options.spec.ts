@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { GearMonkeyModule, ConfigurationError, OnFinish, Worker, defineJob } from '../../lib/index.js';
-import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import { readJobOptions } from '../../lib/gearmonkey/wire/job-options.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { readJobOptions } from '../../lib/gearmonkey/core/wire/job-options.js';
 import { checkOptions } from '../../lib/job/known-options.js';
 import { bindHandler } from '../../lib/worker/job-handler.js';
 import { memoryRig } from '../memory/memory-rig.js';

@@ -1,6 +1,6 @@
 import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
-import { partsOf, type WaitingState } from '../../lib/gearmonkey/client/drain.js';
+import { partsOf, type WaitingState } from '../../lib/gearmonkey/features/edits/drain.js';
 import { drainJobs, updateJob } from '../../lib/memory/memory-edits.js';
 import { MemoryFunction } from '../../lib/memory/memory-function.js';
 import {

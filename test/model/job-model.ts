@@ -1,4 +1,4 @@
-import type { WaitingState } from '../../lib/gearmonkey/client/drain.js';
+import type { WaitingState } from '../../lib/gearmonkey/features/edits/drain.js';
 
 /** Milliseconds of virtual time. */
 const START = 1_000_000;

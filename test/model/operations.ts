@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
-import type { WaitingState } from '../../lib/gearmonkey/client/drain.js';
+import type { WaitingState } from '../../lib/gearmonkey/features/edits/drain.js';
 import { breaches } from './invariants.js';
 import {
   JobModel,

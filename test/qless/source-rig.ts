@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import type { Placement } from '../../lib/gearmonkey/client/job-store.js';
+import type { Placement } from '../../lib/gearmonkey/core/client/job-store.js';
 import type { Payload } from '../../lib/job/codec.js';
 import type { JobSource } from '../../lib/job/job-source.js';
 import { openConnections, type QlessServer } from '../../lib/qless/connection/connections.js';

@@ -10,7 +10,7 @@ import {
   Worker,
   type AppOptions,
 } from 'nestjs-gearmonkey';
-import { compareVersions } from '../../lib/gearmonkey/recurring/compare-versions.js';
+import { compareVersions } from '../../lib/gearmonkey/features/schedules/compare-versions.js';
 import { qless } from '../../lib/qless/index.js';
 import { onThisMachine } from '../support/machine.js';
 import { useApps } from '../support/use-apps.js';

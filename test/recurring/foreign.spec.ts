@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
-import { RedisSchedules } from '../../lib/gearmonkey/recurring/redis-schedules.js';
-import { tickDue } from '../../lib/gearmonkey/recurring/tick.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { RedisSchedules } from '../../lib/gearmonkey/features/schedules/redis-schedules.js';
+import { tickDue } from '../../lib/gearmonkey/features/schedules/tick.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { useGearMonkey } from '../gearmonkey/use-gearmonkey.js';
 import { runWorker } from '../support/run-worker.js';

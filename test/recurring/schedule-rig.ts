@@ -1,9 +1,9 @@
-import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client/client.js';
-import type { JobStore } from '../../lib/gearmonkey/client/job-store.js';
-import { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
-import { tickDue } from '../../lib/gearmonkey/recurring/tick.js';
+import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/core/client/client.js';
+import type { JobStore } from '../../lib/gearmonkey/core/client/job-store.js';
+import { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
+import { tickDue } from '../../lib/gearmonkey/features/schedules/tick.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import type { Clock } from '../../lib/job/clock.js';
 import type { Job } from '../../lib/job/job.js';
 import { MemoryServer } from '../../lib/memory/memory-server.js';

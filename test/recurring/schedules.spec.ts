@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import type { ScheduleOptions, ScheduleChanges } from '../../lib/gearmonkey/recurring/recur-options.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type {
+  ScheduleOptions,
+  ScheduleChanges,
+} from '../../lib/gearmonkey/features/schedules/recur-options.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { memoryScheduleRig, redisScheduleRig, Schedules } from './schedule-rig.js';
 

@@ -7,7 +7,7 @@ import {
   patternOf,
   type Slot,
   type Timing,
-} from '../../lib/gearmonkey/recurring/timing.js';
+} from '../../lib/gearmonkey/features/schedules/timing.js';
 
 beforeAll(loadPatterns);
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { claim, enqueue, enqueueLimited } from '../gearmonkey/scripts/scripts.js';
 import { CommandTrace } from '../support/command-trace.js';
 import { eventually } from '../support/until.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JobState } from '../../lib/job/job-state.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { useRedis } from '../support/use-redis.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { taggedKeysOf } from '../../lib/gearmonkey/wire/hash-tags.js';
+import { taggedKeysOf } from '../../lib/gearmonkey/core/wire/hash-tags.js';
 import { defineLimit } from '../../lib/job/check-limit.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { slotOf } from '../../lib/redis/cluster-slots.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { taggedKeysOf } from '../../lib/gearmonkey/wire/hash-tags.js';
+import { taggedKeysOf } from '../../lib/gearmonkey/core/wire/hash-tags.js';
 import { slotOf } from '../../lib/redis/cluster-slots.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';

@@ -1,4 +1,4 @@
-import { taggedKeysOf } from '../../lib/gearmonkey/wire/hash-tags.js';
+import { taggedKeysOf } from '../../lib/gearmonkey/core/wire/hash-tags.js';
 import { stateOf, type ClientRig } from '../contract/rig.js';
 import { RedisActors, submit, subscriptions } from '../gearmonkey/redis-rig.js';
 import { RedisCluster } from '../support/redis-cluster.js';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
 import { firstValueFrom } from 'rxjs';
-import { taggedKeysOf } from '../../lib/gearmonkey/wire/hash-tags.js';
+import { taggedKeysOf } from '../../lib/gearmonkey/core/wire/hash-tags.js';
 import { toPlainConnection } from '../../lib/redis/plain-connection.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
 import { claimOne, success } from '../contract/claiming.js';

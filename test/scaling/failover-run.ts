@@ -21,7 +21,7 @@ import {
 import { ATTEMPTS, HANDLED } from '../chaos/jobs.mjs';
 import { leftoverKeys, unfinished } from '../chaos/leftovers.js';
 import { Member, type Role, type Way } from '../chaos/processes.js';
-import { flowKey } from '../../lib/gearmonkey/wire/protocol.js';
+import { flowKey } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { until } from '../support/until.js';
 import type { Setting } from './setting.js';
 

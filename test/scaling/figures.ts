@@ -6,7 +6,7 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
 import { GearMonkeyClient, GearMonkeyModule, Worker } from '../../dist/index.js';
-import { taggedKeysOf } from '../../lib/gearmonkey/wire/hash-tags.js';
+import { taggedKeysOf } from '../../lib/gearmonkey/core/wire/hash-tags.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { RedisServer } from '../support/redis-server.js';
 

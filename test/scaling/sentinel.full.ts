@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { claimOne, success } from '../contract/claiming.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { RedisSentinels } from '../support/redis-sentinels.js';

@@ -1,6 +1,6 @@
 import { Redis, type Cluster } from 'ioredis';
-import { keysOf, type KeysOf } from '../../lib/gearmonkey/wire/protocol.js';
-import { taggedKeysOf } from '../../lib/gearmonkey/wire/hash-tags.js';
+import { keysOf, type KeysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
+import { taggedKeysOf } from '../../lib/gearmonkey/core/wire/hash-tags.js';
 import { slotOf } from '../../lib/redis/cluster-slots.js';
 import { RedisCluster, type ClusterMember } from '../support/redis-cluster.js';
 import { RedisSentinels } from '../support/redis-sentinels.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
-import * as flowScripts from '../../lib/gearmonkey/wire/flow-scripts.js';
+import * as flowScripts from '../../lib/gearmonkey/features/flows/flow-scripts.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { runWorker, stopWorkers, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import * as limitScripts from '../../lib/gearmonkey/wire/limit-scripts.js';
-import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
+import * as limitScripts from '../../lib/gearmonkey/features/limits/limit-scripts.js';
+import * as scripts from '../../lib/gearmonkey/core/wire/scripts.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { defineLimit } from '../../lib/job/check-limit.js';
 import type { LimitOptions } from '../../lib/job/limit.js';

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { lastValueFrom } from 'rxjs';
-import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
+import * as scripts from '../../lib/gearmonkey/core/wire/scripts.js';
 import {
   due,
   enterSchedule,
   schedules,
   tick,
   writeSchedule,
-} from '../../lib/gearmonkey/wire/schedule-scripts.js';
-import * as views from '../../lib/gearmonkey/wire/view-scripts.js';
+} from '../../lib/gearmonkey/features/schedules/schedule-scripts.js';
+import * as views from '../../lib/gearmonkey/features/views/view-scripts.js';
 import { turn as jqTurn } from '../../lib/jq/engine/turn.js';
 import { listenMaster } from '../../lib/jq/master/listen-master.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';

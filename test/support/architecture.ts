@@ -6,7 +6,7 @@ export type Sources = ReadonlyMap<string, string>;
 
 /**
  * A folder of lib by its path, and which folders beside it its files may import: `nest: ['job']`, and inside
- * gearmonkey `'gearmonkey/source': ['wire']`. Files that lie in no room of their folder belong to its `index`.
+ * gearmonkey `'gearmonkey/features': ['core']`. Files that lie in no room of their folder belong to its `index`.
  * Where no row names a room of a folder, its rooms are not looked at.
  */
 export type Arrows = Readonly<Record<string, readonly string[]>>;

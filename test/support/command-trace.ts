@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Redis } from 'ioredis';
-import * as schedules from '../../lib/gearmonkey/wire/schedule-scripts.js';
-import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
-import * as views from '../../lib/gearmonkey/wire/view-scripts.js';
+import * as schedules from '../../lib/gearmonkey/features/schedules/schedule-scripts.js';
+import * as scripts from '../../lib/gearmonkey/core/wire/scripts.js';
+import * as views from '../../lib/gearmonkey/features/views/view-scripts.js';
 import { until } from './until.js';
 
 /** A command that reached the server, or that a script on it called. */

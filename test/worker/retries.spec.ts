@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { InvalidOptionError } from '../../lib/job/errors.js';
-import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
+import type { RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import type { AttemptError } from '../../lib/job/job.js';
 import { defineJob, type RunLimits } from '../../lib/job/job-definition.js';
 import { RetryLaterError, SnoozeError, UnrecoverableError, type RetryOptions } from '../../lib/job/retry.js';

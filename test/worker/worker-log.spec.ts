@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { BadRequestException } from '@nestjs/common';
 import { once } from 'node:events';
 import { z } from 'zod';
-import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
+import type { RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { printable } from '../../lib/job/printable.js';
 import { RetryLaterError, UnrecoverableError } from '../../lib/job/retry.js';

@@ -1,7 +1,7 @@
-import { GearMonkeyClient } from '../../gearmonkey/client/client.js';
-import { RedisStore } from '../../gearmonkey/client/redis-store.js';
+import { GearMonkeyClient } from '../../gearmonkey/core/client/client.js';
+import { RedisStore } from '../../gearmonkey/core/client/redis-store.js';
 import { openConnections } from '../../gearmonkey/redis-connections.js';
-import type { KeysOf } from '../../gearmonkey/wire/protocol.js';
+import type { KeysOf } from '../../gearmonkey/core/wire/protocol.js';
 import type { CodecName } from '../../job/codec.js';
 import { messageOf } from '../../job/errors.js';
 import { checkSpec } from '../../redis/check-spec.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { collect } from '../../../lib/gearmonkey/wire/scripts.js';
+import { collect } from '../../../lib/gearmonkey/core/wire/scripts.js';
 import { useRedis } from '../../support/use-redis.js';
 
 const server = useRedis();

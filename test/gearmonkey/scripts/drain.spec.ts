@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { DrainedKind } from '../../../lib/gearmonkey/client/job-store.js';
-import { keysOf, type Queue } from '../../../lib/gearmonkey/wire/protocol.js';
-import * as scripts from '../../../lib/gearmonkey/wire/scripts.js';
+import type { DrainedKind } from '../../../lib/gearmonkey/core/client/job-store.js';
+import { keysOf, type Queue } from '../../../lib/gearmonkey/core/wire/protocol.js';
+import * as scripts from '../../../lib/gearmonkey/core/wire/scripts.js';
 import { ChannelLog } from '../../conformance/wire.js';
 import { useRedis } from '../../support/use-redis.js';
 import { claim, enqueue, NOW } from './scripts.js';

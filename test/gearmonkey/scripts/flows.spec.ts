@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import * as flows from '../../../lib/gearmonkey/wire/flow-scripts.js';
-import { flowKey, keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
+import * as flows from '../../../lib/gearmonkey/features/flows/flow-scripts.js';
+import { flowKey, keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
 import { ChannelLog } from '../../conformance/wire.js';
 import { useRedis } from '../../support/use-redis.js';
 import { cancel, CANCELLED, claim, enqueue, expire, NOW } from './scripts.js';

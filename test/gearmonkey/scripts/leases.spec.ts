@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
-import * as scripts from '../../../lib/gearmonkey/wire/scripts.js';
+import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
+import * as scripts from '../../../lib/gearmonkey/core/wire/scripts.js';
 import { ChannelLog } from '../../conformance/wire.js';
 import { until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';

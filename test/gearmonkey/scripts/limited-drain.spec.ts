@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { DrainedKind } from '../../../lib/gearmonkey/client/job-store.js';
-import { drainLimited } from '../../../lib/gearmonkey/wire/limit-scripts.js';
-import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
+import type { DrainedKind } from '../../../lib/gearmonkey/core/client/job-store.js';
+import { drainLimited } from '../../../lib/gearmonkey/features/limits/limit-scripts.js';
+import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
 import { useRedis } from '../../support/use-redis.js';
 import { claim, enqueueLimited, expire, NOW } from './scripts.js';
 

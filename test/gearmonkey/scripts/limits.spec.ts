@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import * as limitScripts from '../../../lib/gearmonkey/wire/limit-scripts.js';
-import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
+import * as limitScripts from '../../../lib/gearmonkey/features/limits/limit-scripts.js';
+import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
 import { ChannelLog } from '../../conformance/wire.js';
 import { useRedis } from '../../support/use-redis.js';
 import {

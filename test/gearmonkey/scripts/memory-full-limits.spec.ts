@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
+import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
 import { useRedis } from '../../support/use-redis.js';
 import { cancel, claim, enqueueLimited, LEASE_MS, NOW, readLimits, setLimit } from './scripts.js';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
-import { mend } from '../../../lib/gearmonkey/wire/view-scripts.js';
+import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
+import { mend } from '../../../lib/gearmonkey/features/views/view-scripts.js';
 import { useRedis } from '../../support/use-redis.js';
 import { claim, enqueue, enqueueLimited, expire, NOW, unique } from './scripts.js';
 

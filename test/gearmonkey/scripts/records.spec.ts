@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { keysOf, streamKey } from '../../../lib/gearmonkey/wire/protocol.js';
-import { append, readStream, record } from '../../../lib/gearmonkey/wire/record-scripts.js';
+import { keysOf, streamKey } from '../../../lib/gearmonkey/core/wire/protocol.js';
+import { append, readStream, record } from '../../../lib/gearmonkey/features/records/record-scripts.js';
 import { useRedis } from '../../support/use-redis.js';
 import { claim, enqueue } from './scripts.js';
 

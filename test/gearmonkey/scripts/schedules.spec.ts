@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
-import * as scripts from '../../../lib/gearmonkey/wire/schedule-scripts.js';
+import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
+import * as scripts from '../../../lib/gearmonkey/features/schedules/schedule-scripts.js';
 import { useRedis } from '../../support/use-redis.js';
 import { claim, NOW } from './scripts.js';
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import { keysOf, type KeptText } from '../../../lib/gearmonkey/wire/protocol.js';
-import * as limitScripts from '../../../lib/gearmonkey/wire/limit-scripts.js';
-import * as scripts from '../../../lib/gearmonkey/wire/scripts.js';
+import { keysOf, type KeptText } from '../../../lib/gearmonkey/core/wire/protocol.js';
+import * as limitScripts from '../../../lib/gearmonkey/features/limits/limit-scripts.js';
+import * as scripts from '../../../lib/gearmonkey/core/wire/scripts.js';
 
 /** Virtual time: what the scripts are told that it is, in ms. */
 export const NOW = 1_000_000;

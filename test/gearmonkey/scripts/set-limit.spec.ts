@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { changeLimit, type LimitChange } from '../../../lib/gearmonkey/wire/limit-scripts.js';
-import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
+import { changeLimit, type LimitChange } from '../../../lib/gearmonkey/features/limits/limit-scripts.js';
+import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
 import { useRedis } from '../../support/use-redis.js';
 import { claim, enqueueLimited, LEASE_MS, NOW, readLimits, setLimit } from './scripts.js';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
-import * as scripts from '../../../lib/gearmonkey/wire/scripts.js';
+import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
+import * as scripts from '../../../lib/gearmonkey/core/wire/scripts.js';
 import { useRedisServer } from '../../support/use-redis.js';
 import { claim, enqueue, enqueueLimited, NOW } from './scripts.js';
 

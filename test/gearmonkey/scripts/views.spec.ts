@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
-import * as views from '../../../lib/gearmonkey/wire/view-scripts.js';
+import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
+import * as views from '../../../lib/gearmonkey/features/views/view-scripts.js';
 import { useRedisServer } from '../../support/use-redis.js';
 import { claim, enqueue, enqueueLimited, NOW, unique } from './scripts.js';
 

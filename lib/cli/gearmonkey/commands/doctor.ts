@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { diagnose } from '../../../doctor/diagnose.js';
 import type { Diagnosis, Finding, Skipped } from '../../../doctor/finding.js';
-import type { Role } from '../../../gearmonkey/wire/rights.js';
+import type { Role } from '../../../gearmonkey/core/wire/rights.js';
 import { defined } from '../../../job/defined.js';
 import { toMilliseconds } from '../../../job/duration.js';
 import { printable } from '../../../job/printable.js';

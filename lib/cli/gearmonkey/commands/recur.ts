@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
-import type { CatchUp } from '../../../gearmonkey/recurring/spec.js';
-import type { Schedule } from '../../../gearmonkey/recurring/schedule.js';
+import type { CatchUp } from '../../../gearmonkey/features/schedules/spec.js';
+import type { Schedule } from '../../../gearmonkey/features/schedules/schedule.js';
 import { defined } from '../../../job/defined.js';
 import { printable } from '../../../job/printable.js';
 import { ScheduleNotFoundError } from '../../../job/schedule-errors.js';

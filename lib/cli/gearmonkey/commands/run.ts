@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { lastValueFrom, tap } from 'rxjs';
-import type { Priority, RunOptions } from '../../../gearmonkey/client/run-options.js';
+import type { Priority, RunOptions } from '../../../gearmonkey/core/client/run-options.js';
 import { defined } from '../../../job/defined.js';
 import { toMilliseconds } from '../../../job/duration.js';
 import { WaitTimeoutError } from '../../../job/errors.js';

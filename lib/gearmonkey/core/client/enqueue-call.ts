@@ -1,0 +1,146 @@
+import type { Payload } from '../../../job/codec.js';
+import type { UniqueRule } from '../../../job/unique.js';
+import { OWN_OPTIONS } from '../wire/job-options.js';
+import { MAX_BATCH, MAX_BATCH_SIZE } from './enqueue-parts.js';
+import { markAt } from '../wire/protocol.js';
+import type { EnqueuedKey, PlacedUnique, Placement } from './job-store.js';
+
+/** What the jobs of a call have in common. */
+export interface CallPlacement extends Pick<Placement, 'queue' | 'score' | 'delay' | 'expiresIn' | 'limit'> {
+  /** Milliseconds, in place of `score` and `delay`. */
+  readonly debounce?: number | undefined;
+  /** Whether it goes after all calls before it, as one of a function with a strict order. */
+  readonly inOrder?: true;
+}
+
+/** The unique key of one job. */
+interface UniqueJob {
+  readonly rule: UniqueRule;
+  readonly key: string;
+}
+
+/** One call of the script, which creates jobs of one function and queue. */
+export interface Call {
+  readonly fn: string;
+  readonly placement: CallPlacement;
+  /** The mark of its first job. */
+  readonly mark: number;
+  readonly inputs: Payload[];
+  /** The options of each job as JSON, or ''. */
+  readonly options: string[];
+  /** The key of each job of a function with a limit. */
+  readonly limitKeys: string[];
+  /** Most jobs that it takes if they are enqueued one by one. */
+  readonly most: number;
+  size: number;
+  /** When it fails, by `performance.now()`. */
+  readonly until: number;
+  /** Unique jobs by their index; undefined if there are none. */
+  unique?: Map<number, UniqueJob>;
+  /** Jobs that the server has acknowledged; replicas may not have them yet. */
+  acknowledged?: readonly EnqueuedKey[];
+}
+
+/** A call that takes more jobs until it is sent. */
+export interface Batch extends Call {
+  readonly keys: Promise<readonly EnqueuedKey[]>;
+}
+
+/** The queue of new jobs, and when they are due. */
+export function callPlacementOf(placement: Placement): CallPlacement {
+  const { queue, score, delay, expiresIn, unique, limit, inOrder } = placement;
+  // Of debounced jobs of a key the last input is that of the last call.
+  if (unique?.rule.kind === 'debounce')
+    return { queue, expiresIn, debounce: unique.rule.span, inOrder: true };
+  const limited = limit && { limit: { ...limit, keys: [] } };
+  return { queue, score, delay, expiresIn, ...(inOrder && { inOrder }), ...limited };
+}
+
+/**
+ * Which jobs share a call: those of a function without anything to say where they go, and others that say the same. Jobs
+ * with tags are apart, so that those alone are refused if the user has no right to tags.
+ */
+export function callKeyOf(fn: string, placed: Placement): string {
+  const { queue, score, delay, expiresIn, limit, unique, inOrder, options = '' } = placed;
+  const isTagged = hasTags(options);
+  const time = score ?? delay ?? expiresIn;
+  const goesApart = limit !== undefined || inOrder || unique?.rule.kind === 'debounce' || isTagged;
+  const isPlain = queue === 'normal' && time === undefined && !goesApart;
+  // A function's name has no white space.
+  return isPlain ? fn : ` ${JSON.stringify([fn, callPlacementOf(placed), isTagged])}`;
+}
+
+/** Whether options, as JSON, have tags. A user may have no right to their index. */
+export function hasTags(options: string): boolean {
+  return options.includes('"tags":') && (JSON.parse(options) as { tags?: unknown }).tags !== undefined;
+}
+
+/** Options are sent once if all jobs have the same. */
+export function jobArguments({ inputs, options }: Call): [shared: string, jobs: Payload[]] {
+  const [shared = ''] = options;
+  if (options.every((own) => own === shared)) return [shared, inputs];
+  return [OWN_OPTIONS, inputs.flatMap((input, index) => [input, options[index] ?? ''])];
+}
+
+/** The same for a function with a limit: input, options and key of each job. */
+export function limitedArguments({ inputs, options, limitKeys }: Call): Payload[] {
+  return inputs.flatMap((input, index) => [input, options[index] ?? '', limitKeys[index] ?? '']);
+}
+
+/** Adds the unique keys of jobs whose inputs begin at `from`; `first` is the index of the first key. */
+export function addUnique(
+  call: Call,
+  from: number,
+  { rule, keys }: PlacedUnique,
+  first: number,
+  count: number,
+): void {
+  call.unique ??= new Map();
+  for (let i = 0; i < count; i++) call.unique.set(from + i, { rule, key: keys[first + i] ?? '' });
+}
+
+/** Four values for each job, as the script for unique jobs takes them. */
+export function uniqueArguments({ inputs, options, unique }: Call): Payload[] {
+  return inputs.flatMap((input, index) => {
+    const { rule, key = '' } = unique?.get(index) ?? {};
+    return [input, options[index] ?? '', rule ? textOf(rule) : '', key];
+  });
+}
+
+/** A rule as it is on the wire. */
+function textOf(rule: UniqueRule): string {
+  if (rule.kind === 'throttle') return `throttle:${rule.span}`;
+  return rule.kind === 'debounce' ? `debounce:${rule.span}:${rule.longest ?? ''}` : rule.kind;
+}
+
+/** Reads "id" of each job that the call with this mark created, or "id:mark" of another. */
+export function readPlaced(placed: readonly string[], mark: number): EnqueuedKey[] {
+  let created = 0;
+  return placed.map((text) => {
+    const [id = '', other] = text.split(':');
+    if (other !== undefined) return { id, mark: Number(other), created: false };
+    created += 1;
+    return { id, mark: markAt(mark, created - 1), created: true };
+  });
+}
+
+/** Whether these jobs need another call. */
+export function isFull(
+  { inputs, size, most: joined, placement: { limit } }: Call,
+  more: readonly Payload[],
+): boolean {
+  // A call is refused as a whole, so it has the jobs of one caller.
+  if (limit?.onFull === 'refuse') return true;
+  const most = more.length === 1 ? joined : MAX_BATCH;
+  return inputs.length + more.length > most || size > MAX_BATCH_SIZE;
+}
+
+/** Lets no more jobs join the open calls of a function that go in order: a new one goes behind them. */
+export function closeInOrder(batches: Map<string, Batch>, fn: string): void {
+  for (const [key, batch] of batches) if (batch.fn === fn && batch.placement.inOrder) batches.delete(key);
+}
+
+/** The jobs that are new, without those that were there before. */
+export function createdOf(keys: readonly EnqueuedKey[]): string[] {
+  return keys.filter(({ created }) => created).map(({ id }) => id);
+}

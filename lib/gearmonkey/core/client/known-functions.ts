@@ -1,0 +1,177 @@
+import {
+  bytesOf,
+  codecOf,
+  DEFAULT_MAX_PAYLOAD_BYTES,
+  payloadBytes,
+  read,
+  write,
+  type Codec,
+  type CodecName,
+  type Payload,
+} from '../../../job/codec.js';
+import {
+  ChangedByCodecError,
+  ConfigurationError,
+  InvalidOptionError,
+  PayloadTooLargeError,
+  UnknownFunctionError,
+  ValidationError,
+} from '../../../job/errors.js';
+import type { Limit } from '../../../job/limit.js';
+import { functionName, type AnyJobDefinition, type FunctionRef } from '../../../job/job-definition.js';
+import { validate } from '../../../job/standard-schema.js';
+import type { Unique } from '../../../job/unique.js';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+
+/** Options for payloads. */
+export interface PayloadOptions {
+  /** How payloads are encoded unless a definition sets a codec. @default 'json' */
+  codec?: CodecName | Codec;
+  /** Limit of an input or output, in bytes. @default 1 MiB */
+  maxPayloadBytes?: number;
+}
+
+/** @throws InvalidOptionError */
+export function maxPayloadBytesOf({ maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES }: PayloadOptions): number {
+  if (typeof maxPayloadBytes !== 'number' || !(maxPayloadBytes > 0))
+    throw new InvalidOptionError('maxPayloadBytes', maxPayloadBytes, 'a number above 0');
+  return maxPayloadBytes;
+}
+
+/** The functions that a client knows, with their codecs and schemas. */
+export class KnownFunctions {
+  private readonly definitions = new Map<string, AnyJobDefinition>();
+  private readonly codec: Codec;
+  private readonly maxPayloadBytes: number;
+
+  /** @throws InvalidOptionError */
+  constructor(
+    options: PayloadOptions,
+    /** Whether other functions than the registered ones are refused. */
+    private readonly restricted: boolean,
+    /** The functions that this process has handlers of, and their limits, which go before those of definitions. */
+    readonly handlerLimits: Map<string, Limit | undefined> = new Map(),
+  ) {
+    this.codec = codecOf(options.codec);
+    this.maxPayloadBytes = maxPayloadBytesOf(options);
+  }
+
+  /** Returns whether it is new. @throws ConfigurationError for a second definition of one name */
+  register(definition: AnyJobDefinition): boolean {
+    const known = this.definitions.get(definition.name);
+    if (known === definition) return false;
+    if (known) {
+      throw new ConfigurationError(
+        `"${definition.name}" is defined twice. Export one defineJob('${definition.name}') and use it everywhere.`,
+      );
+    }
+    this.definitions.set(definition.name, definition);
+    return true;
+  }
+
+  /** Undoes `register`. */
+  forget(definition: AnyJobDefinition): void {
+    if (this.definitions.get(definition.name) === definition) this.definitions.delete(definition.name);
+  }
+
+  /** @throws InvalidFunctionNameError, UnknownFunctionError */
+  nameOf(ref: FunctionRef): string {
+    const name = functionName(ref);
+    if (this.restricted && !this.definitions.has(name))
+      throw new UnknownFunctionError(name, [...this.definitions.keys()]);
+    return name;
+  }
+
+  /** Of definitions, and of handlers with a limit. */
+  names(): string[] {
+    return [...new Set([...this.definitions.keys(), ...this.handlerLimits.keys()])];
+  }
+
+  /** Whether `nameOf` accepts this name. */
+  knows(name: string): boolean {
+    return !this.restricted || this.definitions.has(name);
+  }
+
+  codecOf(ref: FunctionRef): Codec {
+    return this.definitionOf(ref)?.codec ?? this.codec;
+  }
+
+  /** How long its jobs may wait until they are begun, in milliseconds. */
+  expiresOf(ref: FunctionRef): number | undefined {
+    return this.definitionOf(ref)?.expires;
+  }
+
+  /** What limits its jobs. */
+  limitOf(ref: FunctionRef): Limit | undefined {
+    return this.handlerLimits.get(this.nameOf(ref)) ?? this.definitionOf(ref)?.limit;
+  }
+
+  /** Whether its jobs need nothing but their input, which is encoded at once. @throws as `nameOf` */
+  isPlain(ref: FunctionRef): boolean {
+    if (this.limitOf(ref)) return false;
+    const definition = this.definitionOf(ref);
+    return !definition?.input && !definition?.unique && definition?.expires === undefined;
+  }
+
+  /** The functions of this process: those with definitions, and those with handlers. */
+  own(): string[] {
+    return [...new Set([...this.definitions.keys(), ...this.handlerLimits.keys()])];
+  }
+
+  /** This process has a handler of a function; its limit applies. */
+  addHandler(fn: string, limit: Limit | undefined): void {
+    this.handlerLimits.set(fn, limit);
+  }
+
+  /** Undoes `addHandler`. */
+  removeHandler(fn: string): void {
+    this.handlerLimits.delete(fn);
+  }
+
+  /** Which job stands for a new one of the same key. */
+  uniqueOf(ref: FunctionRef): Unique | undefined {
+    return this.definitionOf(ref)?.unique;
+  }
+
+  /**
+   * Encodes an input; synchronously if there is no schema.
+   *
+   * @throws ValidationError, ChangedByCodecError, NotSerializableError, PayloadTooLargeError
+   */
+  encode(ref: FunctionRef, input: unknown): Payload | Promise<Payload> {
+    const fn = this.nameOf(ref);
+    const schema = this.definitionOf(ref)?.input;
+    return schema ? this.encodeChecked(schema, ref, input) : this.write(ref, fn, input);
+  }
+
+  /** Also checks what the handler will read: a codec may change an input, as JSON turns a Date into text. */
+  private async encodeChecked(schema: StandardSchemaV1, ref: FunctionRef, input: unknown): Promise<Payload> {
+    const fn = this.nameOf(ref);
+    const codec = this.codecOf(ref);
+    try {
+      // The input itself is sent, not the schema's result: the schema is applied again before the handler runs.
+      const payload = this.write(ref, fn, input);
+      await validate(schema, fn, 'input', read(codec, fn, 'input', bytesOf(payload)));
+      return payload;
+    } catch (error) {
+      await validate(schema, fn, 'input', input);
+      throw error instanceof ValidationError ? new ChangedByCodecError(fn, codec.name, error) : error;
+    }
+  }
+
+  /** Encodes the data of a signal. @throws NotSerializableError, PayloadTooLargeError */
+  encodeSignal(ref: FunctionRef, data: unknown): Payload {
+    return this.write(ref, this.nameOf(ref), data, 'signal');
+  }
+
+  private write(ref: FunctionRef, fn: string, value: unknown, what: 'input' | 'signal' = 'input'): Payload {
+    const payload = write(this.codecOf(ref), fn, what, value);
+    const bytes = payloadBytes(payload);
+    if (bytes > this.maxPayloadBytes) throw new PayloadTooLargeError(fn, what, bytes, this.maxPayloadBytes);
+    return payload;
+  }
+
+  private definitionOf(ref: FunctionRef): AnyJobDefinition | undefined {
+    return typeof ref === 'string' ? this.definitions.get(ref) : ref;
+  }
+}

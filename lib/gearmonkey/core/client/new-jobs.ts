@@ -1,0 +1,288 @@
+import { systemClock } from '../../../job/clock.js';
+import type { Payload } from '../../../job/codec.js';
+import { InvalidOptionError, NoWorkersError } from '../../../job/errors.js';
+import type { GivenHeaders } from '../../../job/headers.js';
+import { instrumentation, tracedEnqueue, type EnqueueEvent } from '../../../job/instrumentation.js';
+import type { FunctionRef } from '../../../job/job-definition.js';
+import type { Unique } from '../../../job/unique.js';
+import {
+  enqueueThrough,
+  type EnqueueMiddleware,
+  type JobEnqueued,
+  type JobsToEnqueue,
+} from './enqueue-middleware.js';
+import type { NewFlow, NewFlowJob } from '../../features/flows/flow-store.js';
+import type { EnqueuedKey, JobStore, Placement } from './job-store.js';
+import type { AwaitedKey } from './job-waiter.js';
+import type { PlannedJob } from '../../features/flows/flow-node.js';
+import type { KnownFunctions } from './known-functions.js';
+import { NewFlows } from '../../features/flows/new-flows.js';
+import { placedLimit } from '../../features/limits/limit-access.js';
+import {
+  checkRun,
+  checkRunMany,
+  placementOf,
+  uniqueOf,
+  type AddedOptions,
+  type AnyRunOptions,
+  type RunManyOptions,
+} from './run-options.js';
+
+/** Milliseconds after which a new job may expire, 0 if only the server knows; undefined if it never does. */
+function spanUntilExpiry({ score, delay = 0, expires, expiresIn }: Placement): number | undefined {
+  if (expiresIn === undefined) return expires === undefined ? undefined : 0;
+  return score === undefined ? delay + expiresIn : 0;
+}
+
+/** Those that belong to the job, and not to its caller. */
+function ofJob({ blocking: _blocking, timeout: _timeout, ...options }: AnyRunOptions): AnyRunOptions {
+  return options;
+}
+
+/** Options that a hook may have changed. @throws ConfigurationError */
+function checkJob(options: JobsToEnqueue['options']): AnyRunOptions {
+  return ofJob(checkRun(options)[0]);
+}
+
+function changedNode(planned: PlannedJob, changed: JobsToEnqueue | undefined): PlannedJob {
+  if (!changed) return planned;
+  const { inputs, options } = changed;
+  return { ...planned, node: { ...planned.node, input: inputs[0] as never, options } };
+}
+
+/** What hooks see of a job that was enqueued. */
+function enqueued(fn: string, { id, created }: EnqueuedKey): JobEnqueued {
+  return { fn, id, created };
+}
+
+/** The place of a job of which nothing was said. */
+const PLAIN: Placement = Object.freeze({ queue: 'normal' });
+
+/** What the app adds to each enqueue. */
+interface AroundEnqueue {
+  readonly headers?: () => GivenHeaders | undefined;
+  readonly middleware?: readonly EnqueueMiddleware[];
+}
+
+/** Checks, encodes and enqueues jobs. */
+export class NewJobs {
+  private readonly flows: NewFlows;
+  private readonly headers: (() => GivenHeaders | undefined) | undefined;
+  /** Only if one of it has to do with enqueueing. */
+  private readonly middleware: readonly EnqueueMiddleware[] | undefined;
+
+  constructor(
+    private readonly store: JobStore,
+    private readonly functions: KnownFunctions,
+    { headers, middleware }: AroundEnqueue,
+  ) {
+    this.headers = headers;
+    this.middleware = middleware?.some((one) => one.aroundEnqueue) ? middleware : undefined;
+    this.flows = new NewFlows(store, functions, (ref, fresh) => ({ ...this.added(ref), ...fresh }));
+  }
+
+  /**
+   * The short way of most jobs: without options, and of a function that has no schema and adds nothing. Undefined for
+   * others.
+   *
+   * @param reply as of `one`
+   */
+  plain(ref: FunctionRef, input: unknown, reply?: string): Promise<[EnqueuedKey]> | undefined {
+    if (this.headers || this.middleware || instrumentation.enqueue.hasSubscribers) return undefined;
+    try {
+      if (!this.functions.isPlain(ref)) return undefined;
+      const payload = this.functions.encode(ref, input) as Payload;
+      const placement = reply === undefined ? PLAIN : { ...PLAIN, options: JSON.stringify({ reply }) };
+      return this.store.enqueue(this.functions.nameOf(ref), [payload], placement) as Promise<[EnqueuedKey]>;
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  /** @param reply the client that the output is sent to */
+  async one(ref: FunctionRef, input: unknown, options: AnyRunOptions, reply?: string): Promise<AwaitedKey> {
+    if (!this.middleware) return this.traceOne(ref, input, options, reply);
+    const job = { fn: this.functions.nameOf(ref), inputs: [input], options: ofJob(options) };
+    return this.through(
+      [job],
+      ([changed = job]) => this.traceOne(ref, changed.inputs[0], checkJob(changed.options), reply),
+      (key) => [enqueued(job.fn, key)],
+    );
+  }
+
+  private async traceOne(
+    ref: FunctionRef,
+    input: unknown,
+    options: AnyRunOptions,
+    reply?: string,
+  ): Promise<AwaitedKey> {
+    if (!instrumentation.enqueue.hasSubscribers) return this.makeOne(ref, input, options, reply);
+    const headers = {};
+    return tracedEnqueue(
+      this.event(ref, 1, headers),
+      () => this.makeOne(ref, input, options, reply, headers),
+      ({ id }) => [id],
+    );
+  }
+
+  /** If one input is invalid, none is enqueued. */
+  async many(
+    ref: FunctionRef,
+    inputs: readonly unknown[],
+    options: RunManyOptions<never>,
+  ): Promise<EnqueuedKey[]> {
+    if (!this.middleware || !Array.isArray(inputs)) return this.traceMany(ref, inputs, options);
+    const jobs = { fn: this.functions.nameOf(ref), inputs, options: checkRunMany(options) };
+    return this.through(
+      [jobs],
+      ([changed = jobs]) => this.traceMany(ref, changed.inputs, changed.options),
+      (keys) => keys.map((key) => enqueued(jobs.fn, key)),
+    );
+  }
+
+  private async traceMany(
+    ref: FunctionRef,
+    inputs: readonly unknown[],
+    options: RunManyOptions<never>,
+  ): Promise<EnqueuedKey[]> {
+    if (!instrumentation.enqueue.hasSubscribers) return this.makeMany(ref, inputs, options);
+    const headers = {};
+    return tracedEnqueue(
+      this.event(ref, Array.isArray(inputs) ? inputs.length : 0, headers),
+      () => this.makeMany(ref, inputs, options, headers),
+      (keys) => keys.map(({ id }) => id),
+    );
+  }
+
+  private event(ref: FunctionRef, count: number, headers: Record<string, string>): EnqueueEvent {
+    const { system, address } = this.store;
+    return { system, server: address, fn: this.functions.nameOf(ref), count, headers };
+  }
+
+  private async makeOne(
+    ref: FunctionRef,
+    input: unknown,
+    options: AnyRunOptions,
+    reply?: string,
+    traced?: GivenHeaders,
+  ): Promise<AwaitedKey> {
+    if (options.after !== undefined || options.onParentError !== undefined)
+      return this.makeLater(ref, input, options, reply, traced);
+    const unique = uniqueOf(options, this.functions.uniqueOf(ref));
+    const placement = placementOf(options, { ...this.added(ref), traced, reply, unique: unique?.rule });
+    const encoded = this.functions.encode(ref, input);
+    const payload = encoded instanceof Promise ? await encoded : encoded;
+    // A schema has checked the input that the key is made from.
+    const placed = this.withKeys(ref, placement, unique, [input]);
+    if (options.rollCall) await this.requireWorkers(ref);
+    const [key] = (await this.store.enqueue(this.functions.nameOf(ref), [payload], placed)) as [EnqueuedKey];
+    const expiresIn = spanUntilExpiry(placement);
+    return expiresIn === undefined || !key.created ? key : { ...key, expiresIn };
+  }
+
+  private async makeLater(
+    ref: FunctionRef,
+    input: unknown,
+    options: AnyRunOptions,
+    reply?: string,
+    traced?: GivenHeaders,
+  ): Promise<AwaitedKey> {
+    if (options.after === undefined)
+      throw new InvalidOptionError('onParentError', options.onParentError, 'absent without `after`');
+    if (options.rollCall) await this.requireWorkers(ref);
+    return { ...(await this.flows.one(ref, input, options, { reply, traced })), isLater: true };
+  }
+
+  /** Creates jobs that wait for each other. @throws as the client's `flow` */
+  async flow(planned: readonly PlannedJob[]): Promise<NewFlow & { readonly jobs: readonly NewFlowJob[] }> {
+    if (!this.middleware) return this.makeFlow(planned);
+    const given = planned.map(({ node: { job, input, options = {} } }) => {
+      return { fn: this.functions.nameOf(job), inputs: [input], options };
+    });
+    return this.through(
+      given,
+      (changed) => this.makeFlow(planned.map((job, number) => changedNode(job, changed[number]))),
+      ({ keys, jobs }) => keys.map((key, number) => enqueued(jobs[number]?.fn ?? '', key)),
+    );
+  }
+
+  private async makeFlow(
+    planned: readonly PlannedJob[],
+  ): Promise<NewFlow & { readonly jobs: readonly NewFlowJob[] }> {
+    const { jobs, after } = await this.flows.prepare(planned);
+    return { ...(await this.store.flows.create(jobs, after)), jobs };
+  }
+
+  /** Passes jobs through the app's middleware. @throws what its hooks throw */
+  private async through<Made>(
+    jobs: readonly JobsToEnqueue[],
+    make: (changed: readonly JobsToEnqueue[]) => Promise<Made>,
+    keysOf: (made: Made) => JobEnqueued[],
+  ): Promise<Made> {
+    let made: Made | undefined;
+    await enqueueThrough(this.middleware ?? [], jobs, async (changed) =>
+      keysOf((made = await make(changed))),
+    );
+    return made as Made;
+  }
+
+  private async makeMany(
+    ref: FunctionRef,
+    inputs: readonly unknown[],
+    given: RunManyOptions<never>,
+    traced?: GivenHeaders,
+  ): Promise<EnqueuedKey[]> {
+    const options = checkRunMany(given);
+    const unique = uniqueOf(options, this.functions.uniqueOf(ref));
+    const placement = placementOf(options, { ...this.added(ref), traced, unique: unique?.rule });
+    if (!Array.isArray(inputs)) throw new InvalidOptionError('inputs', inputs, 'a list');
+    const payloads: Payload[] = [];
+    for (const input of inputs as readonly unknown[]) {
+      const payload = this.functions.encode(ref, input);
+      payloads.push(payload instanceof Promise ? await payload : payload);
+    }
+    const placed = this.withKeys(ref, placement, unique, inputs);
+    if (options.rollCall) await this.requireWorkers(ref);
+    return payloads.length === 0 ? [] : this.store.enqueue(this.functions.nameOf(ref), payloads, placed);
+  }
+
+  /** How many workers are registered. @throws NoWorkersError if there is none */
+  async requireWorkers(ref: FunctionRef): Promise<number> {
+    const fn = this.functions.nameOf(ref);
+    const stored = await this.store.count(fn);
+    if (stored === undefined || !/^\d+$/.test(stored) || Number(stored) < 1) throw new NoWorkersError(fn);
+    return Number(stored);
+  }
+
+  /**
+   * Adds the keys of jobs with these inputs. Unique jobs get the key of a limit from the worker.
+   *
+   * @throws InvalidOptionError, LimitKeyError, and what the user's functions throw
+   */
+  private withKeys(
+    ref: FunctionRef,
+    placement: Placement,
+    unique: Unique | undefined,
+    inputs: readonly unknown[],
+  ): Placement {
+    const limit = this.functions.limitOf(ref);
+    if (!limit && !unique) return placement;
+    const limited = limit && placedLimit(limit, inputs, placement);
+    const inOrder = limit?.rules.order === 'strict' && { inOrder: true as const };
+    if (!unique) return { ...placement, ...inOrder, ...(limited && { limit: limited }) };
+    if (limit && limit.onFull !== 'wait')
+      throw new InvalidOptionError(
+        'unique',
+        unique.rule.kind,
+        `absent when the limit says onFull: '${limit.onFull}'`,
+      );
+    const keys = inputs.map((input) => unique.keyOf(input));
+    return { ...placement, ...inOrder, unique: { rule: unique.rule, keys } };
+  }
+
+  /** What the module and the definition add to a job's options. */
+  private added(ref: FunctionRef): AddedOptions {
+    const now = (this.store.clock ?? systemClock).now();
+    return { headers: this.headers?.(), expires: this.functions.expiresOf(ref), now };
+  }
+}

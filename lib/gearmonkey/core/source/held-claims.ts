@@ -1,0 +1,280 @@
+import { defined } from '../../../job/defined.js';
+import { ConnectionError } from '../../../job/server-errors.js';
+import type { Claim, OnRevoked } from '../../../job/job-source.js';
+import type { ChannelHub } from '../../../redis/channel-hub.js';
+import { LeaseKeeper, memberOf, type LeaseGroup } from '../../../redis/lease-keeper.js';
+import type { PlainConnection } from '../../../redis/plain-connection.js';
+import type { RedisConnection } from '../../../redis/redis-connection.js';
+import type { Opening } from '../../../redis/source-frame.js';
+import { byFunction } from './by-function.js';
+import { claimOf } from './claims.js';
+import * as scripts from '../wire/scripts.js';
+import type { Cluster, Redis } from 'ioredis';
+import { chunksOf } from '../../../batching/chunks.js';
+import { slotOf } from '../../../redis/cluster-slots.js';
+import type { KeysOf } from '../wire/protocol.js';
+
+export interface HeldClaimsConnections {
+  readonly commands: RedisConnection;
+  readonly hub: ChannelHub;
+  /** The lease keeper's connection; without it the main thread does its work. */
+  readonly keeper: PlainConnection | undefined;
+  /** The connection option that makes a keeper impossible. */
+  readonly obstacle?: string;
+}
+
+/** Times in milliseconds. */
+export interface HeldClaimsOptions extends PresenceOptions {
+  readonly lease: number;
+  /** How long `count:{FN}` includes a worker after its last heartbeat. */
+  readonly presence: number;
+  readonly onRevoked: OnRevoked;
+  /** Called with a message for the operator. */
+  readonly onProblem: (message: string) => void;
+}
+
+/** A worker's presence and claims on a server. It also notices when a claim is lost or cancelled. */
+export class HeldClaims {
+  /** Claims that are not settled. */
+  private readonly claims = new Set<Claim>();
+  /** Claims with an announced cancellation, while their leases are checked. */
+  private readonly asked = new Set<Claim>();
+  private readonly functions = new Set<string>();
+  private keeper?: LeaseKeeper;
+  private readonly presence: Presence;
+  /** Names of lease groups: each keeps its place, which another takes once its function is withdrawn. */
+  private readonly groups: string[] = [];
+  /** How to end the subscription to each function's cancellations. */
+  private readonly unlisten = new Map<string, () => void>();
+  private refused = false;
+
+  constructor(
+    private readonly connections: HeldClaimsConnections,
+    private readonly options: HeldClaimsOptions,
+  ) {
+    this.presence = new Presence(options);
+  }
+
+  /**
+   * Signs this worker on and subscribes to cancellations.
+   *
+   * @throws ConnectionError if the server doesn't answer in time
+   */
+  async open(functions: readonly string[], { timeout, subscribed }: Opening): Promise<void> {
+    const { commands } = this.connections;
+    await commands.insist((redis) => this.presence.sign(redis, functions, this.options.presence), timeout);
+    for (const fn of functions) this.enter(fn);
+    if (this.refused) throw new ConnectionError('The worker did not start', 'it was closed meanwhile');
+    this.keep();
+    await subscribed(Promise.all(functions.map((fn) => this.hearCancellations(fn))));
+  }
+
+  /** Signs this worker off from functions of which it holds no claims. If that fails, others correct the counts later. */
+  async withdraw(functions: readonly string[]): Promise<void> {
+    for (const fn of functions) {
+      this.functions.delete(fn);
+      this.unlisten.get(fn)?.();
+      this.unlisten.delete(fn);
+    }
+    this.keep();
+    const { commands } = this.connections;
+    if (commands.isReady) await this.presence.sign(await commands.ready(), functions, 0);
+  }
+
+  /** Prevents opening from now on: one under way fails, and `signOff` undoes it. */
+  refuse(): void {
+    this.refused = true;
+  }
+
+  add(claims: readonly Claim[]): void {
+    for (const claim of claims) {
+      this.claims.add(claim);
+      this.keeper?.hold(claim, claim.fn);
+    }
+  }
+
+  /** Whether this claim is held and not settled; it may be another object. */
+  holds({ fn, id, token }: Pick<Claim, 'fn' | 'id' | 'token'>): boolean {
+    return this.find(fn, memberOf({ id, token })) !== undefined;
+  }
+
+  drop(claim: Claim): void {
+    this.claims.delete(claim);
+    this.keeper?.drop(claim);
+  }
+
+  /** Stops renewing the lease after `ms` milliseconds. */
+  setDeadline(claim: Claim, ms: number): void {
+    this.keeper?.setDeadline(claim, ms);
+  }
+
+  /** Returns false if the lease is lost. During an outage it waits. */
+  async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
+    const { jobs, leases, progress } = this.options.keysOf(claim.fn);
+    const keys = [jobs + claim.id, leases, progress];
+    const held = await this.connections.commands.insist((redis) =>
+      scripts.progress.run(redis, keys, memberOf(claim), dividend, divisor),
+    );
+    if (!held) this.drop(claim);
+    return held;
+  }
+
+  /** Extends leases from this thread; returns the lost claims. */
+  async renew(claims: readonly Claim[]): Promise<Claim[]> {
+    const { lease, worker, keysOf } = this.options;
+    const redis = await this.connections.commands.ready(lease / 4);
+    const lost = [...byFunction(claims, ({ fn }) => fn)].map(async ([fn, held]) => {
+      const { leases, jobs } = keysOf(fn);
+      const gone = new Set(
+        await scripts.renew.run(redis, [leases, jobs], '', lease, worker, held.map(memberOf)),
+      );
+      return held.filter((claim) => gone.has(memberOf(claim)));
+    });
+    return (await Promise.all(lost)).flat();
+  }
+
+  /** Removes this worker from the counts. If that fails, others correct them later. */
+  async signOff(): Promise<void> {
+    await this.stop();
+    const { commands } = this.connections;
+    await commands.ready(Infinity, { patient: false });
+    await commands.insist((redis) => this.presence.sign(redis, [...this.functions], 0));
+  }
+
+  /** Stops the keeper and the subscriptions. */
+  async stop(): Promise<void> {
+    for (const stop of this.unlisten.values()) stop();
+    this.unlisten.clear();
+    await this.keeper?.close();
+  }
+
+  private enter(fn: string): void {
+    this.functions.add(fn);
+    if (this.groups.includes(fn)) return;
+    const free = this.groups.findIndex((name) => !this.functions.has(name));
+    this.groups[free < 0 ? this.groups.length : free] = fn;
+  }
+
+  private keep(): void {
+    const { lease, presence, keysOf, onProblem } = this.options;
+    const shortest = Math.min(lease, presence);
+    this.keeper ??= new LeaseKeeper({
+      connections: this.connections,
+      interval: shortest / 4,
+      patience: shortest / 2,
+      key: () => keysOf(this.groups[0] ?? '').leases,
+      renewHere: (leases) => this.beat(leases),
+      onLost: (fn, members) => this.revoke(fn, members, 'lost'),
+      onProblem,
+    });
+    const beats = new Map(this.presence.signedTogether([...this.functions]).map((keys) => [keys[0], keys]));
+    this.keeper.setGroups(this.groups.map((fn) => this.kept(fn, beats.get(keysOf(fn).count))));
+  }
+
+  /** @param signed keys of all functions whose presence is signed with this one's */
+  private kept(name: string, signed: readonly string[] | undefined): LeaseGroup {
+    const { worker, lease, presence, keysOf } = this.options;
+    const { leases, jobs } = keysOf(name);
+    const { sha, text } = scripts.renew;
+    const script = { sha: scripts.presence.sha, text: scripts.presence.text };
+    return defined({
+      name,
+      renew: { script: { sha, text }, keys: [leases, jobs], args: ['', lease, worker] },
+      beat: signed && { script, keys: signed, args: ['', worker, presence, 1] },
+    });
+  }
+
+  /** Which thread renews leases. */
+  get keptBy(): 'thread' | 'main thread' {
+    return this.keeper?.keptBy ?? 'main thread';
+  }
+
+  /** Does the keeper thread's work once. If it fails, the next heartbeat tries again. */
+  private async beat(leases: boolean): Promise<void> {
+    const signed = this.presence.sign(
+      await this.connections.commands.ready(),
+      [...this.functions],
+      this.options.presence,
+      1,
+    );
+    await Promise.allSettled([signed, leases && this.keepClaims()]);
+  }
+
+  private async keepClaims(): Promise<void> {
+    for (const claim of await this.renew([...this.claims])) this.revoke(claim.fn, [memberOf(claim)], 'lost');
+  }
+
+  private async hearCancellations(fn: string): Promise<void> {
+    const message = (member: string) => void this.cancelled(fn, member);
+    const isPatient = () => this.claims.size === 0;
+    const stop = await this.connections.hub.listen(this.options.keysOf(fn).cancel, { message, isPatient });
+    if (this.refused) stop();
+    else this.unlisten.set(fn, stop);
+  }
+
+  /**
+   * Checks the lease after a message that announces a cancellation: any program can publish one, even for a job of
+   * another database. If the check fails, the next renewal finds out.
+   */
+  private async cancelled(fn: string, member: string): Promise<void> {
+    const claim = this.find(fn, member);
+    if (!claim || this.asked.has(claim)) return;
+    this.asked.add(claim);
+    if ((await this.renew([claim]).catch(() => [])).length > 0) this.revoke(fn, [member], 'cancelled');
+    this.asked.delete(claim);
+  }
+
+  private revoke(fn: string, members: readonly string[], why: 'lost' | 'cancelled'): void {
+    for (const claim of members.map((member) => this.find(fn, member))) {
+      if (!claim) continue;
+      this.drop(claim);
+      this.options.onRevoked(claim, this.asked.has(claim) ? 'cancelled' : why);
+    }
+  }
+
+  /** The newest one with this member. Few look for one, so a claim costs no text. */
+  private find(fn: string, member: string): Claim | undefined {
+    const { id, token } = claimOf(fn, member);
+    let found: Claim | undefined;
+    for (const claim of this.claims)
+      if (claim.token === token && claim.id === id && claim.fn === fn) found = claim;
+    return found;
+  }
+}
+
+/** Most functions whose presence one call signs: it blocks the server meanwhile. */
+const MAX_SIGNED = 100;
+
+interface PresenceOptions {
+  /** This worker's name among all. */
+  readonly worker: string;
+  readonly keysOf: KeysOf;
+  /** Whether a call may only name keys of one slot, as on a cluster. */
+  readonly bySlot: boolean;
+}
+
+/** Signs a worker on and off. */
+export class Presence {
+  constructor(private readonly options: PresenceOptions) {}
+
+  /** Signs this worker on for `hold` milliseconds; 0 signs off. */
+  sign(
+    redis: Redis | Cluster,
+    functions: readonly string[],
+    hold: number,
+    beat: 0 | 1 = 0,
+  ): Promise<unknown> {
+    const calls = this.signedTogether(functions).map((keys) =>
+      scripts.presence.run(redis, keys, '', this.options.worker, hold, beat),
+    );
+    return Promise.all(calls);
+  }
+
+  /** The keys for each call. */
+  signedTogether(functions: readonly string[]): string[][] {
+    const { keysOf, bySlot } = this.options;
+    const groups = byFunction(functions, (fn) => (bySlot ? String(slotOf(keysOf(fn).count)) : ''));
+    const calls = [...groups.values()].flatMap((group) => chunksOf(group, MAX_SIGNED));
+    return calls.map((some) => some.map(keysOf).flatMap(({ count, workers }) => [count, workers]));
+  }
+}

@@ -1,0 +1,245 @@
+import type { Cluster, Redis } from 'ioredis';
+import { messageOf } from '../../../job/errors.js';
+import { instrumentation, traced, type TurnEvent } from '../../../job/instrumentation.js';
+import { ConnectionError } from '../../../job/server-errors.js';
+import type { Claim } from '../../../job/job-source.js';
+import { memberOf } from '../../../redis/lease-keeper.js';
+import type { RedisConnection } from '../../../redis/redis-connection.js';
+import { isOutage, pauseAfter } from '../../../redis/retry.js';
+import type { Call } from './call-plan.js';
+import { claimOf, toClaim } from './claims.js';
+import type { SourceOutcome } from './outcome-arguments.js';
+import { isOutcomesFault, Outbox, type Pending } from './outbox.js';
+import { notStoredLine, type Problems } from './problems.js';
+import type { KeptText, KeysOf } from '../wire/protocol.js';
+import { KEPT_MS } from '../../../job/keep.js';
+import type { SourceKeep } from '../../features/expiry/source-keep.js';
+import * as scripts from '../wire/scripts.js';
+
+/** How often a worker that ends jobs sets when their list expires, as long as the function may have no leader. */
+const LIST_EXPIRY_MS = 600_000;
+
+export interface RoundTripOptions {
+  readonly connection: RedisConnection;
+  /** This worker's unique name. */
+  readonly worker: string;
+  readonly keysOf: KeysOf;
+  /** Milliseconds. */
+  readonly lease: number;
+  /** How often it asks for jobs, in ms, if it polls; else 0. */
+  readonly pollInterval: number;
+  readonly maxStalls: number;
+  /** A job with a larger input ends as an error. */
+  readonly maxPayloadBytes: number;
+  readonly problems: Problems;
+  readonly keep: SourceKeep;
+  /** Whether this worker makes the keys of jobs that have none. */
+  readonly isLimited: () => boolean;
+  /** Stores the limit's rules again. */
+  readonly storeLimit: () => Promise<void>;
+  /** Jobs have ended that others wait for, or that belong to flows. */
+  readonly onEndInFlow: () => void;
+}
+
+/** The reply of a round trip. */
+export interface Reply {
+  readonly claims: readonly Claim[];
+  /** Queued ids that can't be run. */
+  readonly dropped: readonly string[];
+  /** Milliseconds until the next scheduled job is due; 0 if no slot is left, -1 if there is no such job. */
+  readonly wait: number;
+  /** Whether plain clients sent any of the claimed jobs. */
+  readonly plain: boolean;
+  /** Jobs of a function with a limit that have no key yet. */
+  readonly unfiled: readonly Claim[];
+}
+
+/** The arguments of one call of the script. */
+interface Request {
+  readonly redis: Redis | Cluster;
+  readonly keys: readonly string[];
+  readonly batch: readonly Pending[];
+  readonly slots: number;
+  /** How long the blocking call before it may take, in milliseconds. */
+  readonly blocked: number;
+  readonly mayRecover: boolean;
+}
+
+/** One function's calls of the claim script. Outcomes wait here until a call has taken them. */
+export class RoundTrips {
+  private readonly outbox: Outbox;
+  private readonly recovery: RecoveryPace;
+  private readonly keys: readonly string[];
+  /** The key that holds the claims of a call behind a blocking one. */
+  private readonly noted: string;
+  private stopped = false;
+  /** Whether claims of this worker may have a place in a limit, which their outcomes free. */
+  private sawLimit = false;
+  /** When the list of successes was last told when to expire. */
+  private listedAt = -Infinity;
+
+  constructor(
+    private readonly fn: string,
+    private readonly options: RoundTripOptions,
+  ) {
+    const k = options.keysOf(fn);
+    this.recovery = new RecoveryPace(options.lease);
+    this.outbox = new Outbox(k.replies);
+    this.noted = k.claims + options.worker;
+    const queues = [k.high, k.normal, k.low];
+    this.keys = [k.jobs, k.locks, k.leases, k.scheduled, ...queues, k.wake, k.channel, k.control];
+  }
+
+  /** How many outcomes wait to be sent. */
+  get outcomes(): number {
+    return this.outbox.size;
+  }
+
+  /** Sends outcomes with the next calls. Resolves with the claims that were no longer held; during an outage it waits. */
+  settle(outcomes: readonly SourceOutcome[]): Promise<Claim[]> {
+    return this.outbox.add(outcomes);
+  }
+
+  /** Makes a call. Returns undefined, after a pause, if it failed: its outcomes wait again. Never rejects. */
+  async make({ outcomes, slots }: Call): Promise<Reply | undefined> {
+    const batch = this.outbox.take(outcomes);
+    try {
+      return await this.call(batch, slots);
+    } catch (error) {
+      await this.failed(batch, error);
+      return undefined;
+    }
+  }
+
+  /**
+   * Sends a claim behind a blocking call of up to `blocked` milliseconds on the same connection: the server runs it as
+   * soon as that ends. The server stores these claims for `lastBehind`.
+   */
+  makeBehind(redis: Redis | Cluster, blocked: number, slots: number): Promise<Reply> {
+    const keys = [...this.keys, this.noted];
+    return this.send({ redis, keys, batch: [], slots, blocked, mayRecover: true });
+  }
+
+  /** The claims of the last call behind a blocking one, whose reply may never have come. */
+  async lastBehind(): Promise<Claim[]> {
+    const noted = await this.options.connection.insist((redis) => redis.get(this.noted));
+    const members = noted === null ? [] : (JSON.parse(noted) as string[]);
+    return members.map((member) => claimOf(this.fn, member));
+  }
+
+  /** Makes an outage an error from now on. */
+  stop(): void {
+    this.stopped = true;
+  }
+
+  private async call(batch: readonly Pending[], slots: number, mayRecover = true): Promise<Reply> {
+    const redis = await this.options.connection.ready();
+    return this.send({ redis, keys: this.keys, batch, slots, blocked: 0, mayRecover });
+  }
+
+  private async send({ redis, keys, batch, slots, blocked, mayRecover }: Request): Promise<Reply> {
+    const { lease, maxStalls, maxPayloadBytes } = this.options;
+    const outcomes: scripts.OutcomeArguments = [];
+    for (const { encoded } of batch) outcomes.push(...encoded);
+    const sent = performance.now();
+    const recover = mayRecover && this.recovery.isDue(sent) ? Math.max(1, this.options.pollInterval) : 0;
+    const files = this.options.isLimited() ? 1 : this.sawLimit ? 0 : '';
+    const kept = this.kept(batch, sent);
+    const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, files, kept, outcomes] as const;
+    const run = () => scripts.claim.run(redis, keys, ...args);
+    const call = instrumentation.turn.hasSubscribers
+      ? this.traced(run, { slots, outcomes: batch.length, blocked })
+      : run();
+    const { claims, unfiled, limited, lostRules, endedInFlow, refused, ...reply } = await call;
+    this.sawLimit ||= limited;
+    if (batch.length === 0 && claims.length === 0) this.recovery.again();
+    // A reply may come after its leases ended, as in a process that was stopped: other workers have the jobs by now.
+    const late = performance.now() - sent >= lease + blocked;
+    this.outbox.answered(batch, refused);
+    if (endedInFlow) this.options.onEndInFlow();
+    if (lostRules) await this.options.storeLimit();
+    const timely = (taken: readonly scripts.TakenJob[]) =>
+      late ? [] : taken.map((job) => toClaim(this.fn, job, this.options.maxStalls));
+    return { ...reply, claims: timely(claims), unfiled: timely(unfiled) };
+  }
+
+  private kept(batch: readonly Pending[], now: number): KeptText {
+    const { success, error } = this.options.keep.of(this.fn);
+    const isTime = batch.length > 0 && now - this.listedAt >= LIST_EXPIRY_MS;
+    if (!isTime && success.age === KEPT_MS && error.age === KEPT_MS) return '';
+    if (isTime) this.listedAt = now;
+    return `${Math.ceil(success.age / 1000)}:${Math.ceil(error.age / 1000)}:${isTime ? 1 : 0}`;
+  }
+
+  private traced(
+    call: () => Promise<scripts.ClaimReply>,
+    numbers: Pick<TurnEvent, 'slots' | 'outcomes' | 'blocked'>,
+  ): Promise<scripts.ClaimReply> {
+    const { address } = this.options.connection;
+    const event: TurnEvent = { system: 'gearmonkey', server: address, fn: this.fn, ...numbers };
+    return traced(instrumentation.turn, event, call, (turn, { claims }) => (turn.claimed = claims.length));
+  }
+
+  /** The script may have run. Outcomes can be sent again safely, and claims whose reply was lost expire. */
+  private async failed(batch: readonly Pending[], error: unknown): Promise<void> {
+    if (this.isOver(error)) return this.outbox.reject(batch, error);
+    const { problems } = this.options;
+    problems.report(
+      `call ${this.fn}`,
+      `Claiming or settling jobs of "${this.fn}" failed and is tried again: ${messageOf(error)}`,
+    );
+    if (isOutage(error)) this.outbox.putBack(batch);
+    else if (batch.length > 0) return this.settleAlone(batch);
+    await pauseAfter(error);
+  }
+
+  /** Sends outcomes without claiming, which may be the cause; then in parts, so that one bad outcome doesn't block others. */
+  private async settleAlone(batch: readonly Pending[]): Promise<void> {
+    try {
+      await this.call(batch, 0, false);
+    } catch (error) {
+      if (this.isOver(error)) return this.outbox.reject(batch, error);
+      if (!isOutcomesFault(error)) {
+        this.outbox.putBack(batch);
+        return pauseAfter(error);
+      }
+      const [first, ...others] = batch;
+      if (first && others.length === 0) return this.giveUp(first, error);
+      const half = Math.ceil(batch.length / 2);
+      await this.settleAlone(batch.slice(0, half));
+      await this.settleAlone(batch.slice(half));
+    }
+  }
+
+  private isOver(error: unknown): boolean {
+    return this.stopped || error instanceof ConnectionError;
+  }
+
+  private giveUp(one: Pending, error: unknown): void {
+    this.options.problems.report(`outcome ${this.fn}`, notStoredLine(this.fn, one.claim.id, error));
+    this.outbox.answered([one], [memberOf(one.claim)]);
+  }
+}
+
+/** The part of a lease between two checks for expired jobs. */
+const INTERVAL = 1 / 16;
+
+/** When a call of the claim script asks to give expired jobs back: not each of a busy worker. Whether it does, the server decides. */
+export class RecoveryPace {
+  private askedAt = -Infinity;
+
+  /** @param lease in ms */
+  constructor(private readonly lease: number) {}
+
+  /** Whether to ask now; if so, the next time is a while later. @param now by `performance.now()` */
+  isDue(now: number): boolean {
+    if (now - this.askedAt < this.lease * INTERVAL) return false;
+    this.askedAt = now;
+    return true;
+  }
+
+  /** The server may not have noted that it was asked, as it had nothing to look at: the next call asks again. */
+  again(): void {
+    this.askedAt = -Infinity;
+  }
+}

@@ -1,0 +1,18 @@
+import { keepRules, type Keep, type KeepRules } from '../../../job/keep.js';
+
+/** How long the jobs can be read that a worker ends, by function. */
+export class SourceKeep {
+  private readonly rules = new Map<string, KeepRules>();
+
+  constructor(private readonly usual: Keep = {}) {}
+
+  set(fn: string, keep: Keep): void {
+    this.rules.set(fn, keepRules(this.usual, keep));
+  }
+
+  of(fn: string): KeepRules {
+    const found = this.rules.get(fn) ?? keepRules(this.usual);
+    this.rules.set(fn, found);
+    return found;
+  }
+}

@@ -1,0 +1,56 @@
+import type { Call } from '../../../redis/rights.js';
+import type { FunctionKeys } from '../../core/wire/protocol.js';
+
+const X = 'x';
+
+/** What a limit's scripts need, of clients and workers. `shared` is the name of its shared limit, if that is known. */
+function limitCalls(k: FunctionKeys, shared: string | undefined): Call[] {
+  const own = k.limits + X;
+  const spaces = shared === undefined ? [own] : [own, `shared-limit:${shared}:x`];
+  return [
+    ...spaces.flatMap((key): Call[] => [
+      ['SCARD', key],
+      ['HMGET', key, X],
+      ['ZADD', key, '1', X],
+    ]),
+    ['HGET', own, X],
+    ['SADD', own, X],
+    ['SREM', own, X],
+    ['SMEMBERS', own],
+    ['LINDEX', own, '0'],
+    ['ZREVRANGE', own, '0', '0'],
+    ['ZRANGE', own, '0', '0'],
+    ['ZSCAN', own, '0'],
+  ];
+}
+
+/** What a worker needs for a function with a limit, beside a worker's rights. */
+export function limitedWorkerCalls(k: FunctionKeys, shared?: string): Call[] {
+  const own = k.limits + X;
+  return [
+    ...limitCalls(k, shared),
+    ['HLEN', own],
+    ['LREM', own, '0', X],
+    ['HRANDFIELD', own, '1', 'WITHVALUES'],
+    ['PEXPIRE', own, '1'],
+    ['SRANDMEMBER', own, '1'],
+    ['HSET', k.control, X, X],
+    ['HDEL', k.control, X],
+  ];
+}
+
+/** What a client needs for a function with a limit, beside a client's rights. */
+export function limitedClientCalls(k: FunctionKeys, shared?: string): Call[] {
+  const own = k.limits + X;
+  return [
+    ['EVALSHA', X, '1', k.control],
+    ['HSETNX', k.control, X, X],
+    ['HDEL', k.control, X],
+    ...limitCalls(k, shared),
+    ['HSCAN', own, '0'],
+    ['SRANDMEMBER', own, '1'],
+    ['LLEN', own],
+    ['LRANGE', own, '0', '0'],
+    ['LTRIM', own, '0', '0'],
+  ];
+}

@@ -1,0 +1,41 @@
+import type { Signalled } from '../../../job/signals.js';
+import type { StreamKind, StreamPage } from '../../../job/streams.js';
+import { scriptsIn } from '../../../redis/script.js';
+import { LUA } from '../../wire/lua.embedded.js';
+import type { Bytes, Now } from '../../core/wire/scripts.js';
+
+const defineScript = scriptsIn(LUA);
+
+/** Returns whether it was written: false if another worker has the job. */
+export const record = defineScript<[member: string, removed: number, rest: Bytes[]], boolean>(
+  'record',
+  (reply) => reply === 1,
+);
+
+/** Returns whether the entries are written: false if another worker has the job. */
+export const append = defineScript<
+  [
+    member: string,
+    kind: StreamKind,
+    sent: number,
+    most: number,
+    mostBytes: number,
+    seconds: number,
+    entries: readonly Bytes[],
+  ],
+  boolean
+>('append', (reply) => reply === 1);
+
+export const readStream = defineScript<[kind: StreamKind, from: number, most: number], StreamPage>(
+  'read-stream',
+  (reply) => {
+    const [next, total, ...entries] = reply as [number, number, ...Buffer[]];
+    return { next, total, entries };
+  },
+);
+
+/** What became of the signal. `mark` is '' for any job with this id. */
+export const signal = defineScript<
+  [now: Now, id: string, mark: number | '', name: string, data: Bytes],
+  Signalled
+>('signal', (reply) => String(reply) as Signalled);

@@ -1,0 +1,90 @@
+import type { Cluster, Redis } from 'ioredis';
+import { chunksOf } from '../../../batching/chunks.js';
+import type { Payload } from '../../../job/codec.js';
+import type { Claim } from '../../../job/job-source.js';
+import { readEntry, type RecordedParent } from '../../../job/flows.js';
+import type { RecordingJob, StepRecords } from '../../../job/steps.js';
+import { MAX_ENTRIES, MAX_STREAM_BYTES, STREAM_SECONDS, type StreamKind } from '../../../job/streams.js';
+import { memberOf } from '../../../redis/lease-thread.js';
+import { streamKey, type KeysOf } from '../../core/wire/protocol.js';
+import { PARENT_FIELDS, parentFrom } from './recorded-parent.js';
+import { nameFromWire } from '../../core/wire/wire-names.js';
+import { time, type Now } from '../../core/wire/scripts.js';
+import * as scripts from './record-scripts.js';
+
+/** How many parents are read at a time. */
+const PARENTS_AT_ONCE = 100;
+
+interface Asked {
+  insist<T>(call: (redis: Redis | Cluster) => Promise<T>): Promise<T>;
+}
+
+/** What jobs record while they run, in their hashes. */
+export class RedisRecords implements StepRecords {
+  constructor(
+    private readonly commands: Asked,
+    private readonly keysOf: KeysOf,
+    /** What `keysOf` puts before names. */
+    private readonly prefix = '',
+    /** '' is the server's time. */
+    private readonly timeOf: () => Now = () => '',
+  ) {}
+
+  now({ fn, id }: RecordingJob): Promise<number> {
+    return this.commands.insist((redis) => time.run(redis, [this.keysOf(fn).jobs + id], this.timeOf()));
+  }
+
+  async parents({ fn, id }: RecordingJob): Promise<RecordedParent[]> {
+    const list = `${this.keysOf(fn).jobs}${id}:parents`;
+    const entries = await this.commands.insist((redis) => redis.lrange(list, 0, -1));
+    const found: RecordedParent[] = [];
+    for (const some of chunksOf(entries, PARENTS_AT_ONCE))
+      found.push(...(await Promise.all(some.flatMap((entry) => this.parentOf(entry)))));
+    return found;
+  }
+
+  private parentOf(text: string): Promise<RecordedParent>[] {
+    const entry = readEntry(text);
+    if (!entry) return [];
+    const key = `job:${entry.fn}:${entry.id}`;
+    const fn = nameFromWire(this.keysOf, entry.fn, this.prefix) ?? entry.fn;
+    const ask = this.commands.insist((redis) => redis.hmgetBuffer(key, ...PARENT_FIELDS));
+    return [ask.then((values) => parentFrom({ ...entry, fn }, values))];
+  }
+
+  async read({ fn, id }: Claim, fields: readonly string[]): Promise<Map<string, Uint8Array>> {
+    const values = await this.commands.insist((redis) =>
+      redis.hmgetBuffer(this.keysOf(fn).jobs + id, ...fields),
+    );
+    return new Map(values.flatMap((value, index) => (value ? [[fields[index] ?? '', value]] : [])));
+  }
+
+  /** During an outage it waits. Written twice it is the same. */
+  write(claim: Claim, fields: ReadonlyMap<string, Payload>, removed: readonly string[]): Promise<boolean> {
+    const { jobs, leases } = this.keysOf(claim.fn);
+    return this.commands.insist((redis) =>
+      scripts.record.run(redis, [jobs + claim.id, leases], memberOf(claim), removed.length, [
+        ...removed,
+        ...[...fields].flat(),
+      ]),
+    );
+  }
+
+  /** During an outage it waits. */
+  append(claim: Claim, kind: StreamKind, sent: number, entries: readonly Uint8Array[]): Promise<boolean> {
+    const { jobs, leases, progress } = this.keysOf(claim.fn);
+    const job = jobs + claim.id;
+    const limits = [MAX_ENTRIES, MAX_STREAM_BYTES, STREAM_SECONDS] as const;
+    return this.commands.insist((redis) =>
+      scripts.append.run(
+        redis,
+        [job, leases, streamKey(job, kind), progress],
+        memberOf(claim),
+        kind,
+        sent,
+        ...limits,
+        entries,
+      ),
+    );
+  }
+}

@@ -1,0 +1,49 @@
+import type { RedisConnection } from '../../../redis/redis-connection.js';
+import { explainRefusal, type Call } from '../../../redis/rights.js';
+import { DECLARED, SCHEDULE_INDEX, type FunctionKeys } from '../../core/wire/protocol.js';
+
+const X = 'x';
+
+/** The calls that need the rights to make and read schedules. */
+function scheduleCalls(index: string, k: FunctionKeys | undefined): Call[] {
+  const calls: Call[] = [
+    ['HSCAN', index, '0'],
+    ['HMGET', index, X],
+    ['EVALSHA', X, '1', index],
+    ['HSET', index, X, X],
+    ['HDEL', index, X],
+    ['HSETNX', DECLARED + X, X, X],
+  ];
+  if (!k) return calls;
+  return [
+    ...calls,
+    ['EVALSHA', X, '1', k.schedules],
+    ['HMGET', k.schedules, X],
+    ['HSCAN', k.schedules, '0'],
+    ['HSET', k.schedules, X, X],
+    ['HDEL', k.schedules, X],
+    ['ZSCORE', k.ticks, X],
+    ['ZADD', k.ticks, '1', X],
+    ['ZREM', k.ticks, X],
+    ['EVAL', X, '0'],
+    ['TIME'],
+  ];
+}
+
+export interface SchedulerRights {
+  /** The key of the functions of all schedules. */
+  readonly index?: string | undefined;
+  /** Those of the function, if only one is concerned. */
+  readonly keys?: FunctionKeys | undefined;
+  /** What needs these rights, for the message. */
+  readonly user: string;
+}
+
+/** As `explainToClient`, for what a client does with schedules. */
+export function explainToScheduler(
+  commands: RedisConnection,
+  refusal: unknown,
+  { index = SCHEDULE_INDEX, keys, user }: SchedulerRights,
+): Promise<unknown> {
+  return explainRefusal(commands, refusal, scheduleCalls(index, keys), user);
+}
