@@ -171,11 +171,15 @@ export type {
   JobsToEnqueue,
 } from './gearmonkey/core/client/enqueue-middleware.js';
 export type { JobMiddleware } from './nest/middleware.js';
-export { GearMonkeyClient, type ClientOptions } from './gearmonkey/core/client/client.js';
-export type { LimitsOptions } from './gearmonkey/features/limits/limit-access.js';
+export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client.js';
+export type { LimitsOptions } from './gearmonkey/features/limits/limits-client.js';
 export type { DrainJobsOptions, WaitingState } from './gearmonkey/features/edits/drain.js';
-export type { FunctionClient } from './gearmonkey/core/client/function-client.js';
-export type { JobClient } from './gearmonkey/core/client/job-client.js';
+export type { EditsClient } from './gearmonkey/features/edits/edits-client.js';
+export type { FlowsClient } from './gearmonkey/features/flows/flows-client.js';
+export type { LimitsClient } from './gearmonkey/features/limits/limits-client.js';
+export type { RecordsClient } from './gearmonkey/features/records/records-client.js';
+export type { SchedulesClient } from './gearmonkey/features/schedules/schedules-client.js';
+export type { ViewsClient } from './gearmonkey/features/views/views-client.js';
 export type { PayloadOptions } from './gearmonkey/core/client/known-functions.js';
 export { JobSchedules } from './gearmonkey/features/schedules/job-schedules.js';
 export type {
@@ -197,7 +201,7 @@ export type {
   RunManyOptions,
   RunOptions,
 } from './gearmonkey/core/client/run-options.js';
-export type { UpdateOptions } from './gearmonkey/features/edits/update-options.js';
+export type { UpdateOptions } from './gearmonkey/core/client/run-options.js';
 export type { ClusterSettings, ConnectionSpec, IoredisClient } from './redis/connect.js';
 export { GearMonkeyModule } from './nest/gearmonkey.module.js';
 export type {

@@ -17,6 +17,7 @@ const MACHINERY = [
   'AnyOptions',
   'CodecFor',
   'ConfigurableModuleClass',
+  'Featured',
   'HasEventFirst',
   'JsonDoesNotKeepThisTypeSoAddACodec',
   'ObserverDecorator',

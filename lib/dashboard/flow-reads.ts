@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { GearMonkeyClient } from '../gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../gearmonkey/client.js';
 import { textOf } from '../gearmonkey/core/wire/stored-job.js';
 import { InvalidFunctionNameError } from '../job/errors.js';
 import { functionName } from '../job/job-definition.js';

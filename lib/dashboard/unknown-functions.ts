@@ -1,4 +1,4 @@
-import type { GearMonkeyClient } from '../gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../gearmonkey/client.js';
 import type { QueueOverview } from '../job/job-views.js';
 import { RefusedError } from '../job/server-errors.js';
 

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { GearMonkeyClient } from '../gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../gearmonkey/client.js';
 import type { JobSource } from '../job/job-source.js';
 import type { SourceTables } from '../job/source-tables.js';
 import { functionName } from '../job/job-definition.js';

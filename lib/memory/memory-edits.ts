@@ -1,4 +1,5 @@
-import type { Changes, DrainedStep, DrainStep, Place } from '../gearmonkey/core/client/job-store.js';
+import type { Place } from '../gearmonkey/core/client/job-store.js';
+import type { Changes, DrainedStep, DrainStep } from '../gearmonkey/features/edits/edit-store.js';
 import { scoreOf } from '../gearmonkey/core/client/placement.js';
 import type { JobErrorInfo } from '../job/errors.js';
 import type { Updated } from '../gearmonkey/core/wire/scripts.js';

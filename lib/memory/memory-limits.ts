@@ -1,6 +1,6 @@
 import type { LimitRules, LimitState } from '../job/limit.js';
 import type { Queue } from '../gearmonkey/core/wire/protocol.js';
-import type { LimitsQuery } from '../gearmonkey/core/client/job-store.js';
+import type { LimitsQuery } from '../gearmonkey/features/limits/limit-store.js';
 import { LimitCounts, type LimitNumbers, type LimitUser } from './limit-counts.js';
 import { LimitedJobs } from './limited-jobs.js';
 import type { LimitedKey } from './limited-key.js';

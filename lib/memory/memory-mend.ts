@@ -1,4 +1,4 @@
-import type { EndedJob, MendVerb } from '../gearmonkey/core/client/job-store.js';
+import type { EndedJob, MendVerb } from '../gearmonkey/features/views/view-store.js';
 import { splitSignals, WAITS_FIELD, waitField } from '../job/signals.js';
 import type { MemoryFunction } from './memory-function.js';
 import { listOf } from './memory-queues.js';

@@ -8,19 +8,16 @@ import type { Counts } from '../job/statistics.js';
 import { LimitUnknownError } from '../job/limit-errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 import type {
-  Changes,
   EnqueuedKey,
-  DrainedStep,
-  DrainStep,
-  EndedJob,
   JobListener,
-  JobStore,
-  LimitsQuery,
   Place,
-  MendVerb,
   ReadProgress,
   Placement,
 } from '../gearmonkey/core/client/job-store.js';
+import type { Changes, DrainedStep, DrainStep } from '../gearmonkey/features/edits/edit-store.js';
+import type { EndedJob, MendVerb } from '../gearmonkey/features/views/view-store.js';
+import type { GearMonkeyStore } from '../gearmonkey/features/index.js';
+import type { LimitsQuery } from '../gearmonkey/features/limits/limit-store.js';
 import { expiryAt, scoreOf } from '../gearmonkey/core/client/placement.js';
 import type { Cancellation, Updated } from '../gearmonkey/core/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/core/wire/stored-job.js';
@@ -47,7 +44,7 @@ function placedAt(placement: Placement, now: number): Placement {
 }
 
 /** The client's side of the embedded server. It never reuses an id, so its job keys need no marks. */
-export class MemoryStore implements JobStore {
+export class MemoryStore implements GearMonkeyStore {
   readonly system = 'memory';
   readonly address = 'memory:';
   readonly schedules: MemorySchedules;
@@ -82,7 +79,7 @@ export class MemoryStore implements JobStore {
     return ids.map((id) => this.function(fn).read(id, this.clock.now()));
   }
 
-  readStream: JobStore['readStream'] = async (fn, id, kind, from) =>
+  readStream: GearMonkeyStore['readStream'] = async (fn, id, kind, from) =>
     this.function(fn).jobs.stream(id, kind).read(from);
 
   async readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]> {

@@ -1,7 +1,7 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { defined } from '../job/defined.js';
-import { GearMonkeyClient } from '../gearmonkey/core/client/client.js';
-import { RedisStore } from '../gearmonkey/core/client/redis-store.js';
+import { GearMonkeyClient } from '../gearmonkey/client.js';
+import { RedisStore } from '../gearmonkey/redis-store.js';
 import { openConnections } from '../gearmonkey/redis-connections.js';
 import { RedisSource } from '../gearmonkey/core/source/redis-source.js';
 import { POLLS_A_LEASE } from '../gearmonkey/core/source/source-options.js';

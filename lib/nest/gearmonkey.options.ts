@@ -1,5 +1,5 @@
 import type { ConfigurableModuleAsyncOptions } from '@nestjs/common';
-import type { ClientOptions } from '../gearmonkey/core/client/client.js';
+import type { ClientOptions } from '../gearmonkey/client.js';
 import type { PayloadOptions } from '../gearmonkey/core/client/known-functions.js';
 import type { Duration } from '../job/duration.js';
 import type { ErrorDetail } from '../job/errors.js';

@@ -1,6 +1,6 @@
 import { HttpException, HttpStatus, type MessageEvent } from '@nestjs/common';
 import { concat, concatMap, defer, EMPTY, map, of, tap, type Observable } from 'rxjs';
-import type { GearMonkeyClient } from '../gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../gearmonkey/client.js';
 import type { Job } from '../job/job.js';
 import { isFinal } from '../job/job-state.js';
 import type { FunctionRef, InputOf, OutputOf } from '../job/job-definition.js';

@@ -1,4 +1,4 @@
-import { GearMonkeyClient } from '../gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../gearmonkey/client.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 
 /** The token of an instance's client; for the default instance it is the class itself. */

@@ -1,10 +1,10 @@
-import type { JobStore } from '../gearmonkey/core/client/job-store.js';
+import type { GearMonkeyStore } from '../gearmonkey/features/index.js';
 import { isWaiting, type JobName, type JobRecord, type JobRecords } from './job-records.js';
 
 /** Notes jobs that have ended without a run, because jobs that they waited for have, or because their flow was cancelled. */
 export class FlowEnds {
   constructor(
-    private readonly store: Pick<JobStore, 'read'>,
+    private readonly store: Pick<GearMonkeyStore, 'read'>,
     private readonly records: JobRecords,
     private readonly onEnded: (job: JobName) => void,
   ) {}

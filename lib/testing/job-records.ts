@@ -1,5 +1,6 @@
 import type { Payload } from '../job/codec.js';
-import type { Changes, Placement } from '../gearmonkey/core/client/job-store.js';
+import type { Placement } from '../gearmonkey/core/client/job-store.js';
+import type { Changes } from '../gearmonkey/features/edits/edit-store.js';
 
 /** A job and its function. */
 export interface JobName {

@@ -4,18 +4,15 @@ import type { Clock } from '../job/clock.js';
 import type { Counts } from '../job/statistics.js';
 import type { LimitRules, LimitState } from '../job/limit.js';
 import type {
-  Changes,
   EnqueuedKey,
-  DrainedStep,
-  DrainStep,
-  EndedJob,
   JobListener,
-  JobStore,
-  LimitsQuery,
-  MendVerb,
   Placement,
   ReadProgress,
 } from '../gearmonkey/core/client/job-store.js';
+import type { Changes, DrainedStep, DrainStep } from '../gearmonkey/features/edits/edit-store.js';
+import type { EndedJob, MendVerb } from '../gearmonkey/features/views/view-store.js';
+import type { GearMonkeyStore } from '../gearmonkey/features/index.js';
+import type { LimitsQuery } from '../gearmonkey/features/limits/limit-store.js';
 import { scoreOf } from '../gearmonkey/core/client/placement.js';
 import type { FlowStore } from '../gearmonkey/features/flows/flow-store.js';
 import type { ViewStore } from '../gearmonkey/features/views/view-store.js';
@@ -28,9 +25,9 @@ import { RecordingFlows } from './recording-flows.js';
 import { dueOf, type JobRecords } from './job-records.js';
 
 /** The store of a test's clients. It records what they enqueue, and delays use the test's clock. */
-export class RecordingStore implements JobStore {
+export class RecordingStore implements GearMonkeyStore {
   constructor(
-    private readonly store: JobStore,
+    private readonly store: GearMonkeyStore,
     readonly clock: Clock,
     private readonly records: JobRecords,
     private readonly ends: FlowEnds,
@@ -101,9 +98,9 @@ export class RecordingStore implements JobStore {
     return this.store.setLimit(fn, numbers);
   }
 
-  readStream: JobStore['readStream'] = (...read) => this.store.readStream(...read);
+  readStream: GearMonkeyStore['readStream'] = (...read) => this.store.readStream(...read);
 
-  signal: JobStore['signal'] = (...signal) => this.store.signal(...signal);
+  signal: GearMonkeyStore['signal'] = (...signal) => this.store.signal(...signal);
 
   async update(fn: string, job: JobKey, { place, ...changes }: Changes): Promise<Updated> {
     const score = place && scoreOf(place, this.clock.now());

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
 import { openConnections, type RedisConnections } from '../gearmonkey/redis-connections.js';
-import { RedisStore } from '../gearmonkey/core/client/redis-store.js';
+import { RedisStore } from '../gearmonkey/redis-store.js';
 import { toClaim } from '../gearmonkey/core/source/claims.js';
 import { filed } from '../gearmonkey/features/limits/source-limits.js';
 import { RedisRecords } from '../gearmonkey/features/records/redis-records.js';

@@ -1,4 +1,4 @@
-import type { JobStore } from '../gearmonkey/core/client/job-store.js';
+import type { GearMonkeyStore } from '../gearmonkey/features/index.js';
 import type { JobKey } from '../gearmonkey/core/wire/protocol.js';
 import type { Claim, Outcome, SourceLimit } from '../job/job-source.js';
 import type { StepRecords } from '../job/steps.js';
@@ -11,7 +11,7 @@ export interface WaitingJob {
 
 /** Keeps the jobs of a test, in this process or in a Redis. It does nothing by itself. */
 export interface TestBackend {
-  readonly store: JobStore;
+  readonly store: GearMonkeyStore;
   /** @throws JobTestingError if it can't be reached */
   reach(): Promise<void>;
   /** Adds a worker of the function, or removes one. */

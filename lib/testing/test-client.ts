@@ -1,6 +1,6 @@
 import { KnownFunctions } from '../gearmonkey/core/client/known-functions.js';
-import { GearMonkeyClient, type ClientOptions } from '../gearmonkey/core/client/client.js';
-import type { JobStore } from '../gearmonkey/core/client/job-store.js';
+import { GearMonkeyClient, type ClientOptions } from '../gearmonkey/client.js';
+import type { GearMonkeyStore } from '../gearmonkey/features/index.js';
 import type { Flow } from '../gearmonkey/features/flows/flow.js';
 import { planFlow, type FlowRoot } from '../gearmonkey/features/flows/flow-node.js';
 import type { JobHandle } from '../gearmonkey/core/client/job-handle.js';
@@ -19,7 +19,7 @@ export class GearMonkeyTestClient extends GearMonkeyClient {
 
   /** @internal */
   constructor(
-    store: JobStore,
+    store: GearMonkeyStore,
     options: ClientOptions,
     functions: KnownFunctions,
     /** Methods for tests: enqueued jobs, running them, and the clock. */

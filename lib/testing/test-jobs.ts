@@ -1,5 +1,5 @@
 import { AssertionError } from 'node:assert';
-import type { ClientOptions, GearMonkeyClient } from '../gearmonkey/core/client/client.js';
+import type { ClientOptions, GearMonkeyClient } from '../gearmonkey/client.js';
 import type { KnownFunctions } from '../gearmonkey/core/client/known-functions.js';
 import { checkWhole } from '../job/check-whole.js';
 import { defined } from '../job/defined.js';
@@ -29,7 +29,7 @@ import { JobTestingError, JobTestTimeoutError } from './testing-errors.js';
 import { timeOf } from './testing-options.js';
 import { randomUUID } from 'node:crypto';
 import type { Placement } from '../gearmonkey/core/client/job-store.js';
-import { placedLimit } from '../gearmonkey/features/limits/limit-access.js';
+import { placedLimit } from '../gearmonkey/features/limits/placed-limit.js';
 import {
   placementOf as placedAt,
   type AddedOptions,

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { diagnose } from '../../lib/doctor/diagnose.js';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { ENDED_LISTS, keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { JOB_STATES, type FinalState, type JobState } from '../../lib/job/job-state.js';
 import type { FunctionOverview } from '../../lib/job/job-views.js';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { JOB_STATES } from '../../lib/job/job-state.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import type { Mending, OperatorSeen } from './history.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { JobCancelledError } from '../../lib/job/abort-errors.js';
 import { JobNotFoundError } from '../../lib/job/errors.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';

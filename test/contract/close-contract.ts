@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { lastValueFrom, toArray, type Observable } from 'rxjs';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { ConnectionError } from '../../lib/job/server-errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { gate } from '../support/gate.js';

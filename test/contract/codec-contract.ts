@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { runWorker } from '../support/run-worker.js';
 import { claimOne, inputOf } from './claiming.js';

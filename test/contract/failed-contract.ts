@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { EndedJobs } from '../../lib/job/failed-jobs.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { claimInOrder, claimOne, claimUpTo, failure, success } from './claiming.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import type { FindOptions } from '../../lib/job/job-views.js';
 import { claimOne, claimUpTo, failure, retry, success } from './claiming.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { JobFailedError, NotSerializableError } from '../../lib/job/errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { HOSTILE_VALUES, SECRET } from '../support/hostile-values.js';

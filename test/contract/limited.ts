@@ -1,6 +1,7 @@
 import type { Claim, JobSource, Outcome } from '../../lib/job/job-source.js';
 import type { LimitRules, LimitState } from '../../lib/job/limit.js';
-import type { JobStore, PlacedLimit, Placement } from '../../lib/gearmonkey/core/client/job-store.js';
+import type { PlacedLimit, Placement } from '../../lib/gearmonkey/core/client/job-store.js';
+import type { GearMonkeyStore } from '../../lib/gearmonkey/features/index.js';
 import type { JobKey } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { claimOne, claimUpTo, success } from './claiming.js';
 import type { ClientRig } from './rig.js';
@@ -20,7 +21,7 @@ export interface LimitedOptions {
 /** A function with a limit: a worker's side and a client's side of it. */
 export class Limited {
   readonly source: JobSource;
-  readonly store: JobStore;
+  readonly store: GearMonkeyStore;
   private sentinels = 0;
 
   constructor(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { JOB_STATES, type JobState } from '../../lib/job/job-state.js';
 import type { JobList, ListOptions } from '../../lib/job/job-views.js';

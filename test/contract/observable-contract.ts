@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, map, take, timeout, toArray, type Observable } from 'rxjs';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { JobNotFoundError } from '../../lib/job/errors.js';
 import type { JobEvent, JobProgress } from '../../lib/job/job.js';
 import { gate } from '../support/gate.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import { SnoozeError } from '../../lib/job/retry.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';

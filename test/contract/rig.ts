@@ -1,7 +1,8 @@
 import type { Payload } from '../../lib/job/codec.js';
 import type { JobSource } from '../../lib/job/job-source.js';
-import type { ClientOptions, GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
-import type { JobStore, Placement } from '../../lib/gearmonkey/core/client/job-store.js';
+import type { ClientOptions, GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { Placement } from '../../lib/gearmonkey/core/client/job-store.js';
+import type { GearMonkeyStore } from '../../lib/gearmonkey/features/index.js';
 import { until } from '../support/until.js';
 
 /** How often a job of a rig may lose its worker. */
@@ -36,7 +37,7 @@ export interface StoredState {
 /** A rig with clients of ours. */
 export interface ClientRig extends SourceRig {
   client(options?: ClientOptions): GearMonkeyClient;
-  store(): JobStore;
+  store(): GearMonkeyStore;
   /** Deletes the hash of a job, as no worker or client does. */
   deleteHash(fn: string, id: string): Promise<void>;
   /** How many subscriptions of the function's channel the server holds. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { z } from 'zod';
 import type { JobHandle } from '../../lib/gearmonkey/core/client/job-handle.js';
-import type { UpdateOptions } from '../../lib/gearmonkey/features/edits/update-options.js';
+import type { UpdateOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import { JobBegunError, JobNotFoundError } from '../../lib/job/errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { runWorker } from '../support/run-worker.js';

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import { MalformedJobError, NoWorkersError } from '../../lib/job/errors.js';
 import { noDurations } from '../support/no-durations.js';

@@ -1,7 +1,7 @@
 import { AHEAD } from './leaping-scripts.js';
 import { Redis } from 'ioredis';
-import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/core/client/client.js';
-import { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
+import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client.js';
+import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import { RedisSource } from '../../lib/gearmonkey/core/source/redis-source.js';
 import { taggedKeysOf } from '../../lib/gearmonkey/core/wire/hash-tags.js';
 import * as scripts from '../../lib/gearmonkey/core/wire/scripts.js';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { partsOf } from '../../lib/gearmonkey/features/edits/drain.js';
-import type { DrainedStep, DrainStep } from '../../lib/gearmonkey/core/client/job-store.js';
+import type { DrainedStep, DrainStep } from '../../lib/gearmonkey/features/edits/edit-store.js';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
 import { MemoryStore } from '../../lib/memory/memory-store.js';
 

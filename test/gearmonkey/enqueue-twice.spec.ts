@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
+import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { LossyProxy } from '../support/lossy-proxy.js';

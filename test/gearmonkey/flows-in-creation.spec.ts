@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import type { FlowNode } from '../../lib/gearmonkey/features/flows/flow-node.js';
-import type { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
+import type { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { randomFlows } from '../model/flow-model.js';
 import { runWorker } from '../support/run-worker.js';

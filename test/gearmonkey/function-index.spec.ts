@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
-import { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { Housekeeping } from '../../lib/gearmonkey/core/source/housekeeping.js';
 import { SourceKeep } from '../../lib/gearmonkey/features/expiry/source-keep.js';

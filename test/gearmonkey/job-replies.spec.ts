@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readProgress, toStored } from '../../lib/gearmonkey/core/client/redis-store.js';
+import { readProgress, toStored } from '../../lib/gearmonkey/redis-store.js';
 import { useRedis } from '../support/use-redis.js';
 
 describe('The progress in the hash of a job', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { KnownFunctions } from '../../lib/gearmonkey/core/client/known-functions.js';
 import { codecOf } from '../../lib/job/codec.js';
 import { ChangedByCodecError, NotSerializableError, ValidationError } from '../../lib/job/errors.js';

@@ -1,13 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
-import type {
-  EnqueuedKey,
-  JobStore,
-  LimitsQuery,
-  PlacedLimit,
-  Placement,
-} from '../../lib/gearmonkey/core/client/job-store.js';
+import type { EnqueuedKey, PlacedLimit, Placement } from '../../lib/gearmonkey/core/client/job-store.js';
+import type { GearMonkeyStore } from '../../lib/gearmonkey/features/index.js';
+import type { LimitsQuery } from '../../lib/gearmonkey/features/limits/limit-store.js';
 
 import { checkLimit } from '../../lib/job/check-limit.js';
 import type { Payload } from '../../lib/job/codec.js';
@@ -18,7 +14,7 @@ import { MemoryStore } from '../../lib/memory/memory-store.js';
 import { z } from 'zod';
 
 /** Keeps what a client asks of its server. */
-class KeepingStore extends MemoryStore implements JobStore {
+class KeepingStore extends MemoryStore implements GearMonkeyStore {
   readonly placed: (PlacedLimit | undefined)[] = [];
   readonly asked: unknown[] = [];
 

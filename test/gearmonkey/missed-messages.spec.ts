@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, timeout, toArray } from 'rxjs';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { EnqueuedKey, JobListener, Placement } from '../../lib/gearmonkey/core/client/job-store.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
-import { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
+import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import type { Payload } from '../../lib/job/codec.js';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
 import { MemorySource } from '../../lib/memory/memory-source.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { ConfigurationError } from '../../lib/job/errors.js';
 import { ConnectionError, EnqueueTimeoutError } from '../../lib/job/server-errors.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
 import { MemoryStore } from '../../lib/memory/memory-store.js';
 import { eventually } from '../support/until.js';

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import type { JobStore, ReadProgress } from '../../lib/gearmonkey/core/client/job-store.js';
+import type { ReadProgress } from '../../lib/gearmonkey/core/client/job-store.js';
+import type { GearMonkeyStore } from '../../lib/gearmonkey/features/index.js';
 import { ProgressPoller } from '../../lib/gearmonkey/core/client/progress-poller.js';
 
 const ROUND_MS = 500;
@@ -14,7 +15,7 @@ class Hashes {
       this.reads.push([...ids]);
       return ids.map((id) => this.stored.get(id) ?? { isOver: true });
     },
-  } as unknown as JobStore;
+  } as unknown as GearMonkeyStore;
 
   say(id: string, dividend: number, isOver = false): void {
     this.stored.set(id, { progress: { dividend, divisor: 10 }, isOver });

@@ -1,10 +1,10 @@
 import { Redis, type Cluster } from 'ioredis';
-import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client.js';
 import type { Placement } from '../../lib/gearmonkey/core/client/job-store.js';
 import { openConnections, type RedisConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { RedisSource } from '../../lib/gearmonkey/core/source/redis-source.js';
 import type { RedisSourceOptions } from '../../lib/gearmonkey/core/source/source-options.js';
-import { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
+import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import type { Payload } from '../../lib/job/codec.js';
 import type { ConnectionSpec } from '../../lib/redis/connect.js';
 import { MAX_STALLS } from '../contract/rig.js';

@@ -1,8 +1,8 @@
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { JobOf, NewFlow, NewFlowJob } from '../../lib/gearmonkey/features/flows/flow-store.js';
 import { RedisFlows } from '../../lib/gearmonkey/features/flows/redis-flows.js';
 import { RedisQuestions } from '../../lib/gearmonkey/core/client/redis-questions.js';
-import { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
+import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 

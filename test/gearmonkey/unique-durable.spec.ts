@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
-import { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import { openConnections, type RedisConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { useRedis } from '../support/use-redis.js';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { Priority } from '../../lib/gearmonkey/core/client/run-options.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { JobBegunError } from '../../lib/job/errors.js';

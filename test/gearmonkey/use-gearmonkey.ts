@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { Redis } from 'ioredis';
 import { stopWorkers } from '../support/run-worker.js';
 import { useRedis, type UsedRedis } from '../support/use-redis.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { GearMonkeyModule, ConfigurationError, OnFinish, Worker, defineJob } from '../../lib/index.js';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { readJobOptions } from '../../lib/gearmonkey/core/wire/job-options.js';
 import { checkOptions } from '../../lib/job/known-options.js';
 import { bindHandler } from '../../lib/worker/job-handler.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import { checkLimit, checkNumbers, defineLimit } from '../../lib/job/check-limit.js';
 import { checkHeaders } from '../../lib/job/headers.js';

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
 import { MemorySource } from '../../lib/memory/memory-source.js';
 import { MemoryStore } from '../../lib/memory/memory-store.js';

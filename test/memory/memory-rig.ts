@@ -1,6 +1,6 @@
 import type { ClientRig } from '../contract/rig.js';
 import { MAX_STALLS, stateOf } from '../contract/rig.js';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
 import { MemorySource } from '../../lib/memory/memory-source.js';
 import { MemoryStore } from '../../lib/memory/memory-store.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { ClientRig } from '../contract/rig.js';
 import { stopWorkers } from '../support/run-worker.js';
 import { memoryRig } from './memory-rig.js';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { firstValueFrom, lastValueFrom } from 'rxjs';
 import type { Flow } from '../../lib/gearmonkey/features/flows/flow.js';
 import type { FlowNode } from '../../lib/gearmonkey/features/flows/flow-node.js';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { OnParentError, ParentJob } from '../../lib/job/flows.js';
 import type { FinalState } from '../../lib/job/job-state.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';

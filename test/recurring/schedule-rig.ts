@@ -1,6 +1,6 @@
-import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/core/client/client.js';
-import type { JobStore } from '../../lib/gearmonkey/core/client/job-store.js';
-import { RedisStore } from '../../lib/gearmonkey/core/client/redis-store.js';
+import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client.js';
+import type { GearMonkeyStore } from '../../lib/gearmonkey/features/index.js';
+import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import { tickDue } from '../../lib/gearmonkey/features/schedules/tick.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
@@ -15,7 +15,7 @@ import { shareRedis } from '../support/shared-redis.js';
 export interface ScheduleRig {
   readonly clock: TestClock;
   fn(): string;
-  store(): JobStore;
+  store(): GearMonkeyStore;
   /** Ends a job as a worker does. */
   finish(fn: string, id: string): Promise<void>;
   close(): Promise<void>;

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
 import { MemorySource } from '../../lib/memory/memory-source.js';
 import { MemoryStore } from '../../lib/memory/memory-store.js';
-import { GearMonkeyClient as Client } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient as Client } from '../../lib/gearmonkey/client.js';
 import type { JobSource } from '../../lib/job/job-source.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { useGearMonkey } from '../gearmonkey/use-gearmonkey.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.js';
 import type { LimitOptions } from '../../lib/job/limit.js';
 import type { JobHandler } from '../../lib/worker/job-handler.js';

@@ -8,7 +8,7 @@ import { Session } from 'node:inspector/promises';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { GearMonkeyModule } from '../../lib/nest/gearmonkey.module.js';
 import { Worker } from '../../lib/nest/worker.decorator.js';
 import { CASES, type Case, type NodeCost, type NodeFigures } from './node-cost.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { RedisActors, submit } from '../gearmonkey/redis-rig.js';
 import { CommandTrace, type Traced } from '../support/command-trace.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { cancelContract } from '../contract/cancel-contract.js';
 import { flowsContract } from '../contract/flows-contract.js';
 import { observableContract } from '../contract/observable-contract.js';

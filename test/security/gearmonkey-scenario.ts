@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import { firstValueFrom, lastValueFrom } from 'rxjs';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { JobHandle } from '../../lib/gearmonkey/core/client/job-handle.js';
-import type { UpdateOptions } from '../../lib/gearmonkey/features/edits/update-options.js';
+import type { UpdateOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import { JobBegunError } from '../../lib/job/job-errors.js';
 import { JOB_STATES } from '../../lib/job/job-state.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';

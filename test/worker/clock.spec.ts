@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { Clock } from '../../lib/job/clock.js';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
 import { MemorySource } from '../../lib/memory/memory-source.js';

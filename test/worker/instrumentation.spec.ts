@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { GearMonkeyClient } from '../../lib/gearmonkey/core/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { instrumentation, subscribeTo, type RunEvent } from '../../lib/job/instrumentation.js';
 import type { JobSource } from '../../lib/job/job-source.js';
 import { memoryServer } from '../../lib/memory/memory-server.js';

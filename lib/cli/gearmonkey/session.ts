@@ -1,5 +1,5 @@
-import { GearMonkeyClient } from '../../gearmonkey/core/client/client.js';
-import { RedisStore } from '../../gearmonkey/core/client/redis-store.js';
+import { GearMonkeyClient } from '../../gearmonkey/client.js';
+import { RedisStore } from '../../gearmonkey/redis-store.js';
 import { openConnections } from '../../gearmonkey/redis-connections.js';
 import type { KeysOf } from '../../gearmonkey/core/wire/protocol.js';
 import type { CodecName } from '../../job/codec.js';

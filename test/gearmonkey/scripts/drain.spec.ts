@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { DrainedKind } from '../../../lib/gearmonkey/core/client/job-store.js';
+import type { DrainedKind } from '../../../lib/gearmonkey/features/edits/edit-store.js';
 import { keysOf, type Queue } from '../../../lib/gearmonkey/core/wire/protocol.js';
 import * as scripts from '../../../lib/gearmonkey/core/wire/scripts.js';
 import { ChannelLog } from '../../conformance/wire.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { lastValueFrom, map, merge, take, tap, type Observable } from 'rxjs';
-import type { GearMonkeyClient } from '../../../gearmonkey/core/client/client.js';
+import type { GearMonkeyClient } from '../../../gearmonkey/client.js';
 import type { JobEvent, JobProgress } from '../../../job/job.js';
 import { printable } from '../../../job/printable.js';
 import { wholeOf } from '../input.js';

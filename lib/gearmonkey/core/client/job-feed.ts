@@ -1,7 +1,6 @@
 import { ConnectionError } from '../../../job/server-errors.js';
 import type { JobEvent, JobProgress } from '../../../job/job.js';
 import type { StreamKind } from '../../../job/streams.js';
-import { followedFlow } from '../../features/flows/followed-flow.js';
 import { FinishedJobs, type Expectation } from './finished-jobs.js';
 import type { JobListener, JobStore } from './job-store.js';
 import { ProgressPoller } from './progress-poller.js';
@@ -186,4 +185,9 @@ export class JobFeed {
   private allFollowers(): JobFollower[] {
     return [...this.followers.values()].flatMap((followers) => [...followers]);
   }
+}
+
+/** What a flow is called among the followed jobs of a feed, whose ids are numbers. */
+export function followedFlow(name: string): string {
+  return `flow:${name}`;
 }

@@ -4,11 +4,10 @@ import type { ChunkOf, FunctionRef, InputOf, OutputOf } from '../../../job/job-d
 import type { StreamKind } from '../../../job/streams.js';
 import type { JobKey } from '../wire/protocol.js';
 import type { EnqueuedKey } from './job-store.js';
-import type { ResultOptions } from './run-options.js';
-import type { UpdateOptions } from '../../features/edits/update-options.js';
+import type { ResultOptions, UpdateOptions } from './run-options.js';
 import { showAs } from '../../../job/show-as.js';
 
-/** The client's methods that a handle uses. */
+/** What a handle asks. Features bring what is done with a job beside reading it. */
 export interface JobReader {
   progress(ref: FunctionRef, job: JobKey): Observable<JobProgress>;
   stream(ref: FunctionRef, job: JobKey, kind: StreamKind): Observable<unknown>;

@@ -11,13 +11,10 @@ import {
   type JobEnqueued,
   type JobsToEnqueue,
 } from './enqueue-middleware.js';
-import type { NewFlow, NewFlowJob } from '../../features/flows/flow-store.js';
 import type { EnqueuedKey, JobStore, Placement } from './job-store.js';
 import type { AwaitedKey } from './job-waiter.js';
-import type { PlannedJob } from '../../features/flows/flow-node.js';
 import type { KnownFunctions } from './known-functions.js';
-import { NewFlows } from '../../features/flows/new-flows.js';
-import { placedLimit } from '../../features/limits/limit-access.js';
+import { placedLimit } from '../../features/limits/placed-limit.js';
 import {
   checkRun,
   checkRunMany,
@@ -44,14 +41,8 @@ function checkJob(options: JobsToEnqueue['options']): AnyRunOptions {
   return ofJob(checkRun(options)[0]);
 }
 
-function changedNode(planned: PlannedJob, changed: JobsToEnqueue | undefined): PlannedJob {
-  if (!changed) return planned;
-  const { inputs, options } = changed;
-  return { ...planned, node: { ...planned.node, input: inputs[0] as never, options } };
-}
-
 /** What hooks see of a job that was enqueued. */
-function enqueued(fn: string, { id, created }: EnqueuedKey): JobEnqueued {
+export function enqueued(fn: string, { id, created }: EnqueuedKey): JobEnqueued {
   return { fn, id, created };
 }
 
@@ -64,9 +55,20 @@ interface AroundEnqueue {
   readonly middleware?: readonly EnqueueMiddleware[];
 }
 
+/** A feature's way to create a job in place of the usual one. */
+export interface EnqueueWay {
+  /** Whether these options ask for it. */
+  wants(options: AnyRunOptions): boolean;
+  one(
+    ref: FunctionRef,
+    input: unknown,
+    options: AnyRunOptions,
+    fresh: Pick<AddedOptions, 'reply' | 'traced'>,
+  ): Promise<AwaitedKey>;
+}
+
 /** Checks, encodes and enqueues jobs. */
 export class NewJobs {
-  private readonly flows: NewFlows;
   private readonly headers: (() => GivenHeaders | undefined) | undefined;
   /** Only if one of it has to do with enqueueing. */
   private readonly middleware: readonly EnqueueMiddleware[] | undefined;
@@ -75,10 +77,15 @@ export class NewJobs {
     private readonly store: JobStore,
     private readonly functions: KnownFunctions,
     { headers, middleware }: AroundEnqueue,
+    private readonly ways: readonly EnqueueWay[],
   ) {
     this.headers = headers;
     this.middleware = middleware?.some((one) => one.aroundEnqueue) ? middleware : undefined;
-    this.flows = new NewFlows(store, functions, (ref, fresh) => ({ ...this.added(ref), ...fresh }));
+  }
+
+  /** Whether jobs have to go `through` it. */
+  get hasMiddleware(): boolean {
+    return this.middleware !== undefined;
   }
 
   /**
@@ -166,8 +173,8 @@ export class NewJobs {
     reply?: string,
     traced?: GivenHeaders,
   ): Promise<AwaitedKey> {
-    if (options.after !== undefined || options.onParentError !== undefined)
-      return this.makeLater(ref, input, options, reply, traced);
+    for (const way of this.ways)
+      if (way.wants(options)) return way.one(ref, input, options, { reply, traced });
     const unique = uniqueOf(options, this.functions.uniqueOf(ref));
     const placement = placementOf(options, { ...this.added(ref), traced, reply, unique: unique?.rule });
     const encoded = this.functions.encode(ref, input);
@@ -180,41 +187,8 @@ export class NewJobs {
     return expiresIn === undefined || !key.created ? key : { ...key, expiresIn };
   }
 
-  private async makeLater(
-    ref: FunctionRef,
-    input: unknown,
-    options: AnyRunOptions,
-    reply?: string,
-    traced?: GivenHeaders,
-  ): Promise<AwaitedKey> {
-    if (options.after === undefined)
-      throw new InvalidOptionError('onParentError', options.onParentError, 'absent without `after`');
-    if (options.rollCall) await this.requireWorkers(ref);
-    return { ...(await this.flows.one(ref, input, options, { reply, traced })), isLater: true };
-  }
-
-  /** Creates jobs that wait for each other. @throws as the client's `flow` */
-  async flow(planned: readonly PlannedJob[]): Promise<NewFlow & { readonly jobs: readonly NewFlowJob[] }> {
-    if (!this.middleware) return this.makeFlow(planned);
-    const given = planned.map(({ node: { job, input, options = {} } }) => {
-      return { fn: this.functions.nameOf(job), inputs: [input], options };
-    });
-    return this.through(
-      given,
-      (changed) => this.makeFlow(planned.map((job, number) => changedNode(job, changed[number]))),
-      ({ keys, jobs }) => keys.map((key, number) => enqueued(jobs[number]?.fn ?? '', key)),
-    );
-  }
-
-  private async makeFlow(
-    planned: readonly PlannedJob[],
-  ): Promise<NewFlow & { readonly jobs: readonly NewFlowJob[] }> {
-    const { jobs, after } = await this.flows.prepare(planned);
-    return { ...(await this.store.flows.create(jobs, after)), jobs };
-  }
-
   /** Passes jobs through the app's middleware. @throws what its hooks throw */
-  private async through<Made>(
+  async through<Made>(
     jobs: readonly JobsToEnqueue[],
     make: (changed: readonly JobsToEnqueue[]) => Promise<Made>,
     keysOf: (made: Made) => JobEnqueued[],
@@ -281,7 +255,7 @@ export class NewJobs {
   }
 
   /** What the module and the definition add to a job's options. */
-  private added(ref: FunctionRef): AddedOptions {
+  added(ref: FunctionRef): AddedOptions {
     const now = (this.store.clock ?? systemClock).now();
     return { headers: this.headers?.(), expires: this.functions.expiresOf(ref), now };
   }

@@ -69,6 +69,18 @@ export interface RunOptions<Input = unknown> {
 export type CallOptions<Input = unknown> = Omit<RunOptions<Input>, 'blocking'>;
 /** Options of `result`. */
 export type ResultOptions = Pick<RunOptions, 'timeout'>;
+/** What `update` changes of a job. What is left out stays. */
+export interface UpdateOptions<Input = unknown> {
+  /** Checked and encoded as that of `run`. */
+  input?: Input;
+  /** The queue that the job moves to, behind the others there. */
+  priority?: Priority;
+  /** When the job may run. A time in the past means now. */
+  scheduled?: Date;
+  /** How long the job waits, counted from now. Use either this or `scheduled`. */
+  delay?: Duration;
+}
+
 /** Options of a call with any input. */
 export type AnyRunOptions = RunOptions<never>;
 /** Options of `runMany`, which never waits. */

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '../../../job/errors.js';
 import { checkOptions, optionNames } from '../../../job/known-options.js';
-import type { DrainedKind, DrainStep, JobStore } from '../../core/client/job-store.js';
+import type { DrainedKind, DrainStep, EditStore } from './edit-store.js';
 
 /**
  * Jobs that wait: `waiting` for a worker, `scheduled` for their time, or `retrying`: for their next attempt, or snoozed.
@@ -20,7 +20,7 @@ const LISTS = ['high', 'normal', 'low'] as const;
 const DRAIN = optionNames<DrainJobsOptions>({ states: true, signal: true });
 
 /** Ends jobs that wait, step by step. Jobs that are created later stay, so that it comes to an end. Returns how many. */
-export async function drain(store: JobStore, fn: string, options: DrainJobsOptions): Promise<number> {
+export async function drain(store: EditStore, fn: string, options: DrainJobsOptions): Promise<number> {
   const { states, signal } = checkDrain(options);
   signal?.throwIfAborted();
   const last = await store.lastId(fn);

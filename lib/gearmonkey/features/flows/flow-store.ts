@@ -70,3 +70,9 @@ export interface FlowStore {
   /** Some jobs of the flow, from its job `from` on. */
   members(fn: string, name: string, from: number, most: number): Promise<readonly FlowMember[]>;
 }
+
+/** A store with flows. */
+export interface FlowsStore {
+  /** Jobs that wait for others. */
+  readonly flows: FlowStore;
+}

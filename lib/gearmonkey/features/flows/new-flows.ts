@@ -5,11 +5,11 @@ import { checkOptions, optionNames } from '../../../job/known-options.js';
 import { RunningJob } from '../../../worker/running-job.js';
 import { markOf } from '../../core/wire/protocol.js';
 import type { FlowJobOptions, FlowNode, PlannedJob } from './flow-node.js';
-import type { JobOf, LaterJob, NewFlowJob } from './flow-store.js';
+import type { FlowsStore, JobOf, LaterJob, NewFlowJob } from './flow-store.js';
 import { JobHandle } from '../../core/client/job-handle.js';
 import type { EnqueuedKey, JobStore } from '../../core/client/job-store.js';
-import type { KnownFunctions } from '../../core/client/known-functions.js';
-import { checkPriority } from '../limits/limit-access.js';
+import type { ClientCore } from '../../core/feature.js';
+import { checkPriority } from '../limits/placed-limit.js';
 import {
   placementOf,
   type AddedOptions,
@@ -32,11 +32,7 @@ const ROOT_OPTIONS = new Set([...OPTIONS, 'after']);
 
 /** Checks and encodes jobs that wait for others. */
 export class NewFlows {
-  constructor(
-    private readonly store: JobStore,
-    private readonly functions: KnownFunctions,
-    private readonly added: (ref: FunctionRef, fresh: Pick<AddedOptions, 'traced' | 'reply'>) => AddedOptions,
-  ) {}
+  constructor(private readonly core: ClientCore<JobStore & FlowsStore>) {}
 
   /** Creates a job that waits for others. @throws as `run` · UnknownParentError */
   async one(
@@ -48,8 +44,8 @@ export class NewFlows {
     const after = this.parentsOf(options.after);
     if (options.unique) throw new InvalidOptionError('unique', options.unique, 'absent with `after`');
     const job = this.later(ref, options, fresh);
-    const payload = await this.functions.encode(ref, input);
-    return this.store.flows.add({ ...job, input: payload }, after);
+    const payload = await this.core.functions.encode(ref, input);
+    return this.core.store.flows.add({ ...job, input: payload }, after);
   }
 
   /** The jobs of a flow, and what its root waits for. Nothing is written. */
@@ -60,7 +56,7 @@ export class NewFlows {
       const options = optionsOf(node, number === 0);
       if (number === 0 && options.after !== undefined) after = this.parentsOf(options.after);
       const job = this.later(node.job, options, {});
-      const encoded = this.functions.encode(node.job, node.input);
+      const encoded = this.core.functions.encode(node.job, node.input);
       const input = encoded instanceof Promise ? await encoded : encoded;
       jobs.push({ ...job, input, parents, children });
     }
@@ -72,8 +68,8 @@ export class NewFlows {
     options: AnyRunOptions,
     fresh: Pick<AddedOptions, 'traced' | 'reply'>,
   ): Omit<LaterJob, 'input'> {
-    const fn = this.functions.nameOf(ref);
-    const placed = placementOf(options, this.added(ref, fresh));
+    const fn = this.core.functions.nameOf(ref);
+    const placed = placementOf(options, { ...this.core.newJobs.added(ref), ...fresh });
     const { queue, score, delay, expiresIn } = placed;
     this.checkRules(ref, fn, queue, options);
     return {
@@ -91,14 +87,14 @@ export class NewFlows {
     queue: LaterJob['place']['queue'],
     { unique }: AnyRunOptions,
   ) {
-    const limit = this.functions.limitOf(ref);
+    const limit = this.core.functions.limitOf(ref);
     if (limit) checkPriority(limit, queue);
     if (limit && limit.onFull !== 'wait')
       throw new ConfigurationError(
         `A job of "${fn}" can't wait for others: its limit says onFull: '${limit.onFull}', which is decided when a job is ` +
           "enqueued. Use a function with onFull: 'wait'.",
       );
-    if (unique !== false && this.functions.uniqueOf(ref))
+    if (unique !== false && this.core.functions.uniqueOf(ref))
       throw new ConfigurationError(
         `A job of "${fn}" can't wait for others: its definition has \`unique\`. With \`after\`, pass unique: false; for a flow, use ` +
           'a definition without it.',
@@ -119,7 +115,7 @@ export class NewFlows {
 
   private parentOf(given: unknown): JobOf {
     const key = keyOf(given);
-    if (key && /^\d{1,15}$/.test(key.id)) return { ...key, fn: this.functions.nameOf(key.fn) };
+    if (key && /^\d{1,15}$/.test(key.id)) return { ...key, fn: this.core.functions.nameOf(key.fn) };
     throw new InvalidOptionError('after', given, 'a list of handles, running jobs or { fn, id }');
   }
 }

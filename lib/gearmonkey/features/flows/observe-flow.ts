@@ -1,8 +1,7 @@
 import type { Observable, Subscriber } from 'rxjs';
 import { JobNotFoundError } from '../../../job/errors.js';
 import type { FlowProgress } from '../../../job/flows.js';
-import { followedFlow } from './followed-flow.js';
-import type { JobFeed } from '../../core/client/job-feed.js';
+import { followedFlow, type JobFeed } from '../../core/client/job-feed.js';
 import { follow, type Following } from '../../core/client/observables.js';
 
 /** A flow, and how it is read. */

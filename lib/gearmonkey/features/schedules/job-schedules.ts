@@ -12,7 +12,7 @@ import {
   type ScheduleOptions,
   type ScheduleChanges,
 } from './recur-options.js';
-import type { ScheduleStore } from './schedule-store.js';
+import type { SchedulesStore, ScheduleStore } from './schedule-store.js';
 import type { Schedule } from './schedule.js';
 import { ScheduleWriter } from './schedule-writer.js';
 import { parseSchedule } from './read-schedule.js';
@@ -27,8 +27,7 @@ import {
 import { loadPatterns, nextSlot, type Slot } from './timing.js';
 import { updated } from './updated.js';
 import { ScheduleDeclarer, type DeclaredSchedules } from './declared-schedules.js';
-import type { JobAccess } from '../../core/client/job-access.js';
-import { JobHandle } from '../../core/client/job-handle.js';
+import { JobHandle, type JobReader } from '../../core/client/job-handle.js';
 import type { JobStore, Placement } from '../../core/client/job-store.js';
 import type { KnownFunctions } from '../../core/client/known-functions.js';
 import { ScheduleViews } from './schedule-views.js';
@@ -38,9 +37,9 @@ const MAX_DATES = 1000;
 
 /** What a client gives to its schedules. */
 export interface SchedulesParts {
-  readonly store: JobStore;
+  readonly store: JobStore & SchedulesStore;
   readonly functions: KnownFunctions;
-  readonly jobs: JobAccess;
+  readonly reader: JobReader;
   readonly headers: (() => GivenHeaders | undefined) | undefined;
 }
 
@@ -167,12 +166,12 @@ export class JobSchedules {
   /** Enqueues a job of a schedule at once, beside those of its times. @throws ScheduleNotFoundError, and as `run` */
   async runNow(id: string): Promise<JobHandle> {
     const { fn, schedule, now } = await this.#need(id);
-    const { store, jobs } = this.#parts;
+    const { store, reader } = this.#parts;
     const { spec, previous } = schedule;
     const options = optionsOfTick(spec, defined({ id, slot: now, previous }), now);
     const placement = { queue: 'normal', options, ...uniqueOf(spec) } as const;
     const [key] = await store.enqueue(fn, [payloadOf(spec)], placement);
-    return new JobHandle(jobs, fn, fn, key ?? { id: '', created: true });
+    return new JobHandle(reader, fn, fn, key ?? { id: '', created: true });
   }
 
   /** The slots of the next `count` jobs; fewer if the schedule ends before. @throws ScheduleNotFoundError, InvalidOptionError */

@@ -78,3 +78,9 @@ export interface ScheduleStore {
   /** Creates jobs and sets the next ticks. What was done before is left out. */
   tick(fn: string, ticks: readonly Tick[]): Promise<{ wait: number; jobs: readonly TickedJob[] }>;
 }
+
+/** A store with schedules. */
+export interface SchedulesStore {
+  /** The schedules of recurring jobs. */
+  readonly schedules: ScheduleStore;
+}

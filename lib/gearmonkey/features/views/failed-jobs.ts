@@ -8,7 +8,8 @@ import { checkTag } from '../../../job/tags.js';
 import { toListedJob } from './listed-job.js';
 import { textOf } from '../../core/wire/stored-job.js';
 import { groupFailures, groupOf, type ShownError } from './failure-groups.js';
-import type { EndedJob, JobStore, MendVerb } from '../../core/client/job-store.js';
+import type { JobStore } from '../../core/client/job-store.js';
+import type { EndedJob, MendVerb, ViewsStore } from './view-store.js';
 import type { KnownFunctions } from '../../core/client/known-functions.js';
 
 const ENDED = optionNames<Required<EndedJobs>>({ state: true, group: true, tag: true, before: true });
@@ -29,7 +30,7 @@ export interface GroupedFailures {
 /** Groups failed jobs, and retries or deletes them. */
 export class FailedJobs {
   constructor(
-    private readonly store: JobStore,
+    private readonly store: JobStore & ViewsStore,
     private readonly functions: KnownFunctions,
   ) {}
 

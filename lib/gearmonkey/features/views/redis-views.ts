@@ -14,13 +14,14 @@ import { sharedLimitIn } from '../limits/limit-rules.js';
 import { time } from '../../core/wire/scripts.js';
 import { ENDED_LISTS, LISTED_MS, type KeysOf } from '../../core/wire/protocol.js';
 import { findJobs, listJobs, mend, overview, readJob, readPayload } from './view-scripts.js';
-import type { EndedJob, MendVerb } from '../../core/client/job-store.js';
 import type { QuestionOptions } from '../../core/client/redis-questions.js';
 import type { Sharing } from '../limits/limit-store.js';
 import type {
   DescribedJob,
+  EndedJob,
   FindQuery,
   ListQuery,
+  MendVerb,
   PayloadField,
   PayloadPart,
   PresentWorker,

@@ -1,11 +1,13 @@
 import type { JobState } from '../../../job/job-state.js';
 import type { FunctionOverview } from '../../../job/job-views.js';
+import type { Counts } from '../../../job/statistics.js';
+import type { PresentWorker, ServerViews } from '../../core/client/job-store.js';
 import type { StoredJob } from '../../core/wire/stored-job.js';
 import type { Sharing } from '../limits/limit-store.js';
 import type { DescribedJob, FoundBy, PayloadPart } from './view-scripts.js';
 
 export type PayloadField = 'input' | 'output';
-export type { DescribedJob, PayloadPart };
+export type { DescribedJob, PayloadPart, PresentWorker };
 
 /** Which jobs a page has. */
 export interface ListQuery {
@@ -40,18 +42,8 @@ export interface ViewedJobs {
   readonly next: string;
 }
 
-/** A worker of this package. */
-export interface PresentWorker {
-  readonly id: string;
-  /** When it counts as dead, in ms since 1970. */
-  readonly until: number;
-}
-
 /** What a server tells of its functions and of jobs in a state. */
-export interface ViewStore {
-  /** The server's time, in ms since 1970. `wanted` as of `JobStore.read`. */
-  now(fn: string, wanted?: () => boolean): Promise<number>;
-
+export interface ViewStore extends ServerViews {
   /** All functions that are known. */
   functions(): Promise<string[]>;
 
@@ -77,7 +69,26 @@ export interface ViewStore {
    * are looked at beside the functions that the server knows.
    */
   sharing(fn: string, known: readonly string[]): Promise<Sharing>;
+}
 
-  /** Workers of this package that have announced themselves, at most 1,000. */
-  workers(fn: string): Promise<PresentWorker[]>;
+/** What is done with jobs that failed or were cancelled. */
+export type MendVerb = 'retry' | 'discard';
+
+/** A job as it was read: one that has changed since is left alone. */
+export interface EndedJob {
+  readonly id: string;
+  /** As it is stored; '' for a job of a plain worker. */
+  readonly finished: string;
+}
+
+/** Shows functions and jobs, and mends those that failed. */
+export interface ViewsStore {
+  /** What it tells of its functions and of jobs in a state. */
+  readonly views: ViewStore;
+
+  /** Reads what happened in hours, counted from 1970: fields `:KIND`, and with `byMinute` also `MINUTE:KIND`. */
+  statistics(fn: string, hours: readonly number[], byMinute: boolean): Promise<Counts[]>;
+
+  /** Retries or deletes at most 100 jobs. Returns how many. */
+  mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number>;
 }

@@ -1,32 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
-import { systemClock, type Clock } from '../../../job/clock.js';
-import type { Payload } from '../../../job/codec.js';
-import { LimitUnknownError } from '../../../job/limit-errors.js';
-import type { LimitState } from '../../../job/limit.js';
-import type { Counts } from '../../../job/statistics.js';
-import type { RedisConnection } from '../../../redis/redis-connection.js';
-import type { ChannelHub } from '../../../redis/channel-hub.js';
-import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
-import { RedisSchedules } from '../../features/schedules/redis-schedules.js';
-import type {
-  Changes,
-  EnqueuedKey,
-  DrainedStep,
-  DrainStep,
-  JobListener,
-  JobStore,
-  LimitsQuery,
-  Placement,
-  ReadProgress,
-} from './job-store.js';
-import { dueText } from './placement.js';
-import { RedisFlows } from '../../features/flows/redis-flows.js';
-import { RedisQuestions } from './redis-questions.js';
-import { EXPIRED_IN_FLOW, RedisRecordings } from '../../features/records/redis-recordings.js';
-import { RedisViews } from '../../features/views/redis-views.js';
-import { fullFirst, numbersText, toLimitState, type Numbers } from '../../features/limits/limit-rules.js';
-import { FunctionIndex } from '../../features/views/function-index.js';
+import { systemClock, type Clock } from '../job/clock.js';
+import type { Payload } from '../job/codec.js';
+import { LimitUnknownError } from '../job/limit-errors.js';
+import type { LimitState } from '../job/limit.js';
+import type { Counts } from '../job/statistics.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
+import type { ChannelHub } from '../redis/channel-hub.js';
+import { Enqueuer, type EnqueuerOptions } from './core/client/enqueuer.js';
+import { RedisSchedules } from './features/schedules/redis-schedules.js';
+import type { EnqueuedKey, JobListener, Placement, ReadProgress } from './core/client/job-store.js';
+import type { Changes, DrainedStep, DrainStep } from './features/edits/edit-store.js';
+import type { GearMonkeyStore } from './features/index.js';
+import type { LimitsQuery } from './features/limits/limit-store.js';
+import { dueText } from './core/client/placement.js';
+import { RedisFlows } from './features/flows/redis-flows.js';
+import { RedisQuestions } from './core/client/redis-questions.js';
+import { EXPIRED_IN_FLOW, RedisRecordings } from './features/records/redis-recordings.js';
+import { RedisViews } from './features/views/redis-views.js';
+import { fullFirst, numbersText, toLimitState, type Numbers } from './features/limits/limit-rules.js';
+import { FunctionIndex } from './features/views/function-index.js';
 import {
   keysOf,
   type JobKey,
@@ -37,12 +30,12 @@ import {
   parseReply,
   parseStreamed,
   type FunctionKeys,
-} from '../wire/protocol.js';
-import * as limitScripts from '../../features/limits/limit-scripts.js';
-import * as scripts from '../wire/scripts.js';
-import { readStatistics } from '../../features/views/statistics.js';
-import type { StoredJob } from '../wire/stored-job.js';
-import { MalformedJobError } from '../../../job/errors.js';
+} from './core/wire/protocol.js';
+import * as limitScripts from './features/limits/limit-scripts.js';
+import * as scripts from './core/wire/scripts.js';
+import { readStatistics } from './features/views/statistics.js';
+import type { StoredJob } from './core/wire/stored-job.js';
+import { MalformedJobError } from '../job/errors.js';
 
 /** Most keys of a limit that one call reads: more would block the server. */
 const MAX_LIMIT_KEYS = 1000;
@@ -61,7 +54,7 @@ export interface RedisStoreOptions extends EnqueuerOptions {
 }
 
 /** The client's side of GearMonkey on a Redis server. */
-export class RedisStore implements JobStore {
+export class RedisStore implements GearMonkeyStore {
   readonly system = 'gearmonkey';
   readonly inbox = randomUUID();
   readonly schedules: RedisSchedules;
@@ -129,7 +122,7 @@ export class RedisStore implements JobStore {
     return this.questions.ask(fn, 'Reading jobs', readAll, { wanted });
   }
 
-  readStream: JobStore['readStream'] = (...read) => this.recordings.readStream(...read);
+  readStream: GearMonkeyStore['readStream'] = (...read) => this.recordings.readStream(...read);
 
   readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]> {
     const { jobs } = this.keysOf(fn);
@@ -189,7 +182,7 @@ export class RedisStore implements JobStore {
     );
   }
 
-  signal: JobStore['signal'] = (...signal) => this.recordings.signal(...signal);
+  signal: GearMonkeyStore['signal'] = (...signal) => this.recordings.signal(...signal);
 
   async lastId(fn: string): Promise<number> {
     const read = async (redis: Redis | Cluster) => Number(await redis.get(this.keysOf(fn).ids)) || 0;
@@ -212,7 +205,7 @@ export class RedisStore implements JobStore {
     return this.questions.ask(fn, 'Reading statistics', read, { forOperators: true });
   }
 
-  mend: JobStore['mend'] = (fn, verb, jobs) => this.views.mend(fn, verb, jobs);
+  mend: GearMonkeyStore['mend'] = (fn, verb, jobs) => this.views.mend(fn, verb, jobs);
 
   async pause(fn: string, paused: boolean): Promise<void> {
     const { control, scheduled, high, normal, low, wake } = this.keysOf(fn);

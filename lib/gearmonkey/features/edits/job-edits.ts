@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { defined } from '../../../job/defined.js';
+import {
+  InvalidOptionError,
+  JobBegunError,
+  JobLostError,
+  JobNotFoundError,
+  NotCancellableError,
+} from '../../../job/errors.js';
+import { checkOptions, optionNames } from '../../../job/known-options.js';
+import type { FunctionRef, InputOf } from '../../../job/job-definition.js';
+import { isJobId } from '../../core/client/job-access.js';
+import type { JobStore, Place } from '../../core/client/job-store.js';
+import type { ClientCore } from '../../core/feature.js';
+import type { JobKey } from '../../core/wire/protocol.js';
+import type { Updated } from '../../core/wire/scripts.js';
+import { isBegun } from '../../core/wire/stored-job.js';
+import { queueOf, type UpdateOptions } from '../../core/client/run-options.js';
+import { checkPriority } from '../limits/placed-limit.js';
+import type { Changes, EditStore } from './edit-store.js';
+
+/** A worker that gives a job its key needs a round trip for it. One without the limit may also run a job that has no key. */
+const [FILING_LOOKS, FILING_MS] = [20, 10];
+
+const UPDATE = optionNames<UpdateOptions>({ input: true, priority: true, scheduled: true, delay: true });
+
+/** Changes and cancels single jobs. A key with a mark never concerns another job that got the same id. */
+export class JobEdits {
+  constructor(private readonly core: Pick<ClientCore<JobStore & EditStore>, 'store' | 'functions'>) {}
+
+  async cancel(ref: FunctionRef, key: JobKey): Promise<boolean> {
+    const { functions, store } = this.core;
+    const fn = functions.nameOf(ref);
+    const came = isJobId(key.id) ? await store.cancel(fn, key) : 'missing';
+    if (came === 'missing') throw new JobNotFoundError(fn, key.id);
+    if (came === 'lost') throw new JobLostError(fn, key.id);
+    if (came === 'running') throw new NotCancellableError(fn, key.id);
+    return came === 'cancelled';
+  }
+
+  async update<F extends FunctionRef>(
+    ref: F,
+    key: JobKey,
+    changes: UpdateOptions<InputOf<F>>,
+  ): Promise<void> {
+    const { functions } = this.core;
+    const fn = functions.nameOf(ref);
+    const { input: given, place } = checkUpdate(changes);
+    const limit = functions.limitOf(ref);
+    if (limit && place) checkPriority(limit, place.queue);
+    const isSame = given === undefined;
+    const limitKey = isSame ? undefined : limit?.keyOf(given);
+    const input = isSame ? undefined : await functions.encode(ref, given);
+    const made: Changes = { input, place, key: limitKey };
+    const came = isJobId(key.id) ? await this.change(fn, key, made, limit !== undefined) : 'missing';
+    if (came === 'missing') throw new JobNotFoundError(fn, key.id);
+    if (came === 'lost') throw new JobLostError(fn, key.id);
+    if (came !== 'updated') throw new JobBegunError(fn, key.id, came === 'finished');
+  }
+
+  /** A worker gives a job a key that was enqueued without one, such as a unique one: that is awaited, as it has not begun. */
+  private async change(fn: string, key: JobKey, changes: Changes, limited: boolean): Promise<Updated> {
+    const { store } = this.core;
+    for (let looks = 0; ; looks++) {
+      const came = await store.update(fn, key, changes);
+      if (came !== 'begun' || !limited || looks === FILING_LOOKS) return came;
+      const [stored] = await store.read(fn, [key.id]);
+      if (!stored || (isBegun(stored) && stored.has('key'))) return came;
+      await delay(FILING_MS);
+    }
+  }
+}
+
+/**
+ * A job's new input, and the queue that it moves to; undefined if they stay.
+ *
+ * @throws ConfigurationError, InvalidOptionError
+ */
+function checkUpdate<Input>(options: UpdateOptions<Input>): { input?: Input; place?: Place } {
+  const { input, priority, scheduled, delay } = checkOptions('update', options, UPDATE);
+  const moves = [priority, scheduled, delay].some((option) => option !== undefined);
+  if (!moves && input === undefined)
+    throw new InvalidOptionError(
+      'changes',
+      options,
+      'at least one of `input`, `priority`, `scheduled` and `delay`',
+    );
+  const place = moves ? queueOf({ priority, scheduled, delay } as UpdateOptions) : undefined;
+  return defined({ input, place });
+}
