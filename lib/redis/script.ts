@@ -112,16 +112,27 @@ function toWritable(arg: Argument): string | number | Buffer {
   return Buffer.from(arg.buffer, arg.byteOffset, arg.byteLength);
 }
 
-const INCLUDE = /^-- include (\S+)$/;
+/** `-- include NAME: names`; one that is not at the head of its file says after ` -- ` what it would cost there. */
+const INCLUDE = /^ *-- include ([^\s:]+)(?:: .+)?$/;
 
-/** Replaces each line `-- include NAME` with that file and its own includes; a repeated include is left out. */
+/**
+ * Replaces each include by that file and its own includes, once in a block of Lua, which its indentation shows, and the blocks
+ * inside it. Tests check the names.
+ */
 function withIncludes(text: string, read: (name: string) => string, known: Set<string> = new Set()): string {
+  const blocks = [{ indent: 0, known }];
   const lines = text.split('\n').flatMap((line) => {
-    const [, name] = INCLUDE.exec(line) ?? [];
+    const indent = line.search(/\S/);
+    // A blank line ends no block.
+    while (indent >= 0 && indent < (blocks.at(-1)?.indent ?? 0)) blocks.pop();
+    const name = INCLUDE.exec(line)?.[1];
     if (name === undefined) return [line];
-    if (known.has(name)) return [];
-    known.add(name);
-    return [withIncludes(read(name), read, known).trimEnd()];
+    const around = blocks.at(-1) ?? { indent, known };
+    const block = indent > around.indent ? { indent, known: new Set(around.known) } : around;
+    if (block !== around) blocks.push(block);
+    if (block.known.has(name)) return [];
+    block.known.add(name);
+    return [withIncludes(read(name), read, block.known).trimEnd()];
   });
   return lines.join('\n');
 }

@@ -8,7 +8,7 @@ import {
   unifiedScript,
 } from '../../lib/qless/wire/assemble.js';
 import * as scripts from '../../lib/qless/wire/scripts.js';
-import { globalsOf } from './lua-globals.js';
+import { globalsOf } from '../lua/lua-globals.js';
 import { useQless } from './qless-rig.js';
 
 const ALL = {

@@ -2,11 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { withParts } from '../../lib/qless/wire/includes.js';
-import { globalsOf } from './lua-globals.js';
-import { useQless } from './qless-rig.js';
+import { namesIn } from '../lua/lua-names.js';
+import { strayNames } from '../lua/lua-parts.js';
 
 const SCRIPTS = fileURLToPath(new URL('../../lib/qless/wire/scripts/', import.meta.url));
-const LUA = 'ARGV KEYS cjson error ipairs math pairs pcall redis string table tonumber tostring type unpack';
 /** What scripts begin with. */
 const FRAME = 'prefix now args command COMMANDS';
 
@@ -65,17 +64,14 @@ describe('an include', () => {
 });
 
 describe('every file of Lua', () => {
-  const qless = useQless();
   const files = readdirSync(SCRIPTS, { recursive: true })
     .map(String)
     .filter((name) => name.endsWith('.lua'));
 
-  it.each(files)('includes by name all that it uses: %s', async (name) => {
+  it.each(files)('includes by name all that it uses: %s', (name) => {
     const text = readFileSync(SCRIPTS + name, 'utf8');
     const included = [...text.matchAll(/^ *-- include \S+: (\w+(?:, \w+)*)/gm)];
     const named = included.flatMap(([, names = '']) => names.split(', '));
-    const known = new Set([...LUA.split(' '), ...FRAME.split(' '), ...named]);
-    const { read } = await globalsOf(qless.redis, text);
-    expect([...read].filter((global) => !known.has(global))).toEqual([]);
+    expect(strayNames(namesIn(text).free, new Set([...FRAME.split(' '), ...named]))).toEqual([]);
   });
 });

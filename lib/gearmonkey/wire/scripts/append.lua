@@ -6,7 +6,8 @@
   ARGV[5] most bytes   ARGV[6] seconds until they expire   ARGV[7…] entries
   Returns 1, or 0 when the lease is no longer this worker's (nothing is written). A call that is sent again writes nothing.
 ]]
-local call, pcall = redis.call, redis.pcall
+-- include calls: call, try
+
 local hash, list, kind = KEYS[1], KEYS[3], ARGV[2]
 if not call('ZSCORE', KEYS[2], ARGV[1]) then return 0 end
 
@@ -29,5 +30,5 @@ end
 call('HINCRBY', hash, kind .. ':count', #ARGV - 6)
 call('HSET', hash, kind .. ':by', by, kind .. ':bytes', bytes)
 call('EXPIRE', list, ARGV[6])
-pcall('PUBLISH', KEYS[4], ARGV[1] .. ':' .. kind)
+try('PUBLISH', KEYS[4], ARGV[1] .. ':' .. kind)
 return 1

@@ -1,4 +1,10 @@
---- Makes a job wait for others. Uses `call` and `pcall` of the script, and flow-keys.lua.
+--- Makes a job wait for others.
+-- Gives read_parents, attach_refusal, attach
+-- include calls: call, try
+-- include flow-functions: note_function
+-- include flow-keys: keys_of, parse_entry
+-- include rights: missing_right
+-- include unbegun: is_unbegun
 
 --- Reads the parents of a new job, "ID:MARK:FN" each. Returns nil and the place of the first one that there is not.
 --- Fails for a user who may not read one.
@@ -7,7 +13,7 @@ local function read_parents(entries)
   for i, entry in ipairs(entries) do
     local id, mark, fn = parse_entry(entry)
     local k = id and keys_of(fn)
-    local job = k and pcall('HMGET', k.jobs .. id, 'status', 'mark', 'flow', 'settled', 'after')
+    local job = k and try('HMGET', k.jobs .. id, 'status', 'mark', 'flow', 'settled', 'after')
     if job and job.err and not string.find(job.err, 'WRONGTYPE', 1, true) then call('HMGET', k.jobs .. id, 'status') end
     local is_there = job and not job.err and job[1] and not is_unbegun(job[5], job[3])
     if not is_there or (mark ~= '' and (job[2] or '0') ~= mark) then return nil, i end
@@ -16,7 +22,7 @@ local function read_parents(entries)
   return parents
 end
 
---- Returns an error reply if the user may not do what `attach` does, or a key of it has another type. Uses rights.lua.
+--- Returns an error reply if the user may not do what `attach` does, or a key of it has another type.
 local function attach_refusal(k, id, parents)
   local refusal = #parents > 0 and missing_right('RPUSH', k.jobs .. id .. ':parents', 'x') or nil
   for _, parent in ipairs(parents) do
@@ -25,7 +31,7 @@ local function attach_refusal(k, id, parents)
       or missing_right('TTL', key) or missing_right('PERSIST', key) or missing_right('PERSIST', key .. ':children')
       or missing_right('RPUSH', key .. ':children', 'x') or missing_right('ZADD', pk.members, '1', 'x')
     -- Neither changes anything.
-    for _, reply in ipairs({ refusal or pcall('LLEN', key .. ':children'), refusal or pcall('ZADD', pk.members, 'XX', '1', 'x') }) do
+    for _, reply in ipairs({ refusal or try('LLEN', key .. ':children'), refusal or try('ZADD', pk.members, 'XX', '1', 'x') }) do
       refusal = refusal or type(reply) == 'table' and reply.err and reply or nil
     end
   end

@@ -5,19 +5,15 @@
   ARGV[1] now in ms, or ''   ARGV[2] how many of its jobs were looked at before   ARGV[3] message   ARGV[4] error as JSON
   Returns how many jobs it has ended, how many were looked at, how many there are, then functions that have to be settled.
 ]]
--- include clock
--- include finish
--- include flow-keys
--- include limit-prefix
+-- include calls: call, try
+-- include cancel-job: cancel_job
+-- include clock: clock
+-- include flow-keys: keys_of, parse_entry
 
-local call, pcall = redis.call, redis.pcall
 local flow, jobs, from, message, failure = KEYS[1], KEYS[2], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local now, keys = clock(ARGV[1]), nil
+local now = clock(ARGV[1])
 --- A list is searched for a job, which takes long if that is long.
 local MOST_JOBS, MOST_SEARCHED = 100, 10
-
--- include limits
--- include cancel-job
 
 if not call('HMGET', flow, 'total')[1] then return { 0, 0, 0 } end
 -- Behind a first write that needs no memory a full one refuses no other.
@@ -30,12 +26,12 @@ for _, entry in ipairs(entries) do
   if searched == MOST_SEARCHED then break end
   looked = looked + 1
   local id, mark, fn = parse_entry(entry)
-  keys = id and keys_of(fn)
-  local job = keys and pcall('HMGET', keys.jobs .. id, 'status', 'after') or {}
+  local keys = id and keys_of(fn)
+  local job = keys and try('HMGET', keys.jobs .. id, 'status', 'after') or {}
   if job[1] == 'idle' then
     keys.has_flows = true
     if not job[2] then searched = searched + 1 end
-    if cancel_job(id, mark, message, failure, true) == 'cancelled' then
+    if cancel_job(keys, now, id, mark, message, failure, true) == 'cancelled' then
       ended, settles[fn] = ended + 1, true
     end
   end

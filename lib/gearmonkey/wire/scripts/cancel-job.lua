@@ -1,9 +1,13 @@
--- include unbegun
+-- Gives cancel_job
+-- include calls: call, try
+-- include finish: finish
+-- include limits: open_limits
+-- include unbegun: is_unbegun
 
---- Ends a job that waits or that a worker of this package runs. Uses `keys`, `now` and limits.lua of the script. Returns
+--- Ends a job that waits or that a worker of this package runs. `keys` are those of cancel.lua. Returns
 --- cancelled, finished, missing, lost or running, as cancel.lua. Lists are searched from the left, where new jobs are.
 --- `only_old`: one that runs goes on, and lists are searched from the right.
-local function cancel_job(id, mark, message, failure, only_old)
+local function cancel_job(keys, now, id, mark, message, failure, only_old)
   local job = call('HMGET', keys.jobs .. id, 'status', 'token', 'error', 'mark', 'key', 'after', 'flow')
   if not job[1] or is_unbegun(job[6], job[7]) then return 'missing' end
   if mark ~= '' and (job[4] or '0') ~= mark then return 'lost' end
@@ -11,7 +15,7 @@ local function cancel_job(id, mark, message, failure, only_old)
   if job[1] == 'success' or job[1] == 'error' then return 'finished' end
   if only_old and job[1] == 'busy' then return 'running' end
 
-  local limits = job[5] and open_limits(unpack(call('HMGET', keys.control, 'limit', 'override')))
+  local limits = job[5] and open_limits(keys, now, unpack(call('HMGET', keys.control, 'limit', 'override')))
   local side = only_old and -1 or 1
   --- Removes a job from where it waits.
   local function remove_waiting(key)
@@ -30,7 +34,7 @@ local function cancel_job(id, mark, message, failure, only_old)
   if job[1] == 'busy' then
     if call('ZREM', keys.leases, member) == 0 then return 'running' end
     -- Without the right to publish this fails; the worker then finds out at its next renewal.
-    pcall('PUBLISH', keys.cancel, member)
+    try('PUBLISH', keys.cancel, member)
   elseif not remove_waiting(job[5]) then
     -- It is in no list: a plain worker has it.
     return 'running'

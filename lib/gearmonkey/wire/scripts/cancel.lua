@@ -10,19 +10,15 @@
 
   Removing an id from a list takes time linear in its length.
 ]]
--- include clock
--- include finish
--- include limit-prefix
+-- include cancel-job: cancel_job
+-- include clock: clock
+-- include control-key: control_of
+-- include limit-prefix: limit_prefix
 
-local call, pcall = redis.call, redis.pcall
 local keys = {
   jobs = KEYS[1], locks = KEYS[2], leases = KEYS[3], scheduled = KEYS[4], high = KEYS[5], normal = KEYS[6], low = KEYS[7],
   channel = KEYS[8], cancel = KEYS[9], wake = KEYS[10], limits = limit_prefix(KEYS[1]), control = control_of(KEYS[1]),
 }
-local now = clock(ARGV[1])
 
--- include limits
--- include cancel-job
-
-local came = cancel_job(ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+local came = cancel_job(keys, clock(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5])
 return came == 'cancelled' and keys.ended_in_flow and 'cancelled-in-flow' or came

@@ -27,28 +27,22 @@
 
   A lease is the member "id:token" with the time it expires. The first token is the job's mark plus 1, and each claim
   adds 1, including claims that were released. Another job that gets the same id after a failover therefore has
-  different tokens. Commands that may fail on foreign data or for a missing right run before anything is taken, or with
-  pcall, so that no job is lost.
+  different tokens. Commands that may fail on foreign data or for a missing right run before anything is taken, or by
+  `try`, so that no job is lost.
+
+  How a plain job passes: settle, by finish.lua; then claim_jobs: take_due, take_from, and take.lua. What a function's limit adds
+  is in limit-hooks.lua, and made only if the function has one; outcomes other than success are in outcomes.lua.
 
   Claiming stops when the inputs add up to a mebibyte: the reply must arrive before its leases end.
 
   This is the hot path: one command serves a whole batch where possible, and numbers are passed as strings, because
   Redis would otherwise format each of them.
 ]]
--- include clock
--- include finish
--- include foreign
--- include expiry
--- include put-back
--- include queues
--- include recovery
--- include rights
--- include limit-prefix
--- include idle-limit
+-- include calls: call, try
+-- include clock: clock
+-- include idle-limit: keeps_nothing
+-- include limit-prefix: limit_prefix
 
--- Lua's own, which also catches errors of redis.call: keys of limits may have another type, and no popped job may be lost.
-local guarded = pcall
-local call, pcall = redis.call, redis.pcall
 -- Shortcut of a call without outcomes that finds no job, which is the usual case of an idle worker. One that finds out keys has
 -- to say whether the rules are lost.
 local control
@@ -56,13 +50,24 @@ if #ARGV < 9 then
   local found = call('EXISTS', KEYS[10], unpack(KEYS, 3, 7))
   if found == 0 and (KEYS[11] or ARGV[7] == '') then return { {}, {}, {}, -1, 0 } end
   if found == 1 then
-    control = pcall('HMGET', KEYS[10], 'paused', 'limit', 'override')
+    control = try('HMGET', KEYS[10], 'paused', 'limit', 'override')
     -- The one key that exists is the control's.
     if control[2] and keeps_nothing(control[2], limit_prefix(KEYS[1])) then return { {}, {}, {}, -1, 0, {} } end
   end
 end
+
+-- include fields: fields -- at the head these cost +20 % of a call of an idle worker
+-- include finish: finish -- at the head these cost +20 % of a call of an idle worker
+-- include outcomes: open_outcomes -- at the head these cost +20 % of a call of an idle worker
+-- include put-back: put_back -- at the head these cost +20 % of a call of an idle worker
+-- include queues: next_due -- at the head these cost +20 % of a call of an idle worker
+-- include recovery: may_recover -- at the head these cost +20 % of a call of an idle worker
+-- include refuses-writes: refuses_writes -- at the head these cost +20 % of a call of an idle worker
+-- include rights: missing_right -- at the head these cost +20 % of a call of an idle worker
+-- include take: take -- at the head these cost +20 % of a call of an idle worker
+
 local now = clock(ARGV[1])
-local lease, slots, max_stalls = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local lease, slots = tonumber(ARGV[2]), tonumber(ARGV[3])
 local keys = {
   jobs = KEYS[1], locks = KEYS[2], leases = KEYS[3], scheduled = KEYS[4],
   high = KEYS[5], normal = KEYS[6], low = KEYS[7], wake = KEYS[8], channel = KEYS[9],
@@ -72,41 +77,47 @@ if ARGV[8] ~= '' then
   keys.success_seconds, keys.error_seconds, keys.lists = string.match(ARGV[8], '^(%d+):(%d+):(%d)$')
   keys.list_seconds = string.format('%.0f', math.max(tonumber(keys.success_seconds), tonumber(keys.error_seconds)) + 3600)
 end
-local largest, files, outcomes_from = tonumber(ARGV[6]), ARGV[7] == '1', 9
+local files, outcomes_from = ARGV[7] == '1', 9
 local MAX_BYTES = 1048576
 --- How many jobs that can't be run one call ends or drops: more would block the server.
 local MAX_USELESS = 1000
-local stamp, expiry = string.format('%.0f', now), string.format('%.0f', now + lease)
 local success_list = 'ended:' .. string.sub(KEYS[1], 5) .. 'success'
-local refused, claims, dropped, unfiled, leases = {}, {}, {}, {}, {}
-local taken, plain, bytes, useless = 0, 0, 0, 0
---- Members that this call took, and whether the key of leases is known to be a sorted set.
-local mine, has_leases = {}, false
+local refused = {}
+
+--- What the parts of this call share.
+local turn = {
+  keys = keys, now = now,
+  --- The time, and when leases end that begin now, as text.
+  stamp = string.format('%.0f', now), lease_end = string.format('%.0f', now + lease),
+  max_stalls = tonumber(ARGV[4]), largest = tonumber(ARGV[6]), files = files,
+  --- Lists of the reply.
+  claims = {}, dropped = {},
+  --- Leases that begin, as arguments of ZADD, and their members; whether their key is known to be a sorted set.
+  leases = {}, mine = {}, has_leases = false,
+  --- Jobs that use a slot, that came from plain clients, and that could not be run; bytes of inputs.
+  taken = 0, plain = 0, useless = 0, bytes = 0,
+  --- Only of a function with a limit: see limit-hooks.lua.
+  hooks = nil,
+}
 
 local knows_limit = ARGV[7] ~= '' or ARGV[5] ~= '0'
-control = control or (slots > 0 or knows_limit) and pcall('HMGET', keys.control, 'paused', 'limit', 'override') or {}
-local limits
--- What a function without a limit never calls is not made.
+control = control or (slots > 0 or knows_limit) and try('HMGET', keys.control, 'paused', 'limit', 'override') or {}
+local hooks, sources, lacks
 if control[2] then
--- include limits
--- include limit-turns
-  limits = open_limits(control[2], control[3])
-  if limits then add_turns(limits) end
+  -- include limit-hooks: limit_hooks -- at the head +2 % of a job without a limit
+  hooks, lacks = limit_hooks(turn, control[2], control[3])
 end
-
---- Fields of a job; empty if its key is no hash.
-local function fields(id, ...)
-  local job = pcall('HMGET', keys.jobs .. id, ...)
-  return job.err and {} or job
-end
-
--- include outcomes
+if hooks then turn.hooks, sources = hooks, hooks.sources end
 
 local unusual
+local function open_unusual()
+  unusual = unusual or open_outcomes(turn)
+  return unusual
+end
 
 --- Lists the jobs that have succeeded.
 local function list_successes()
-  if #keys.successes > 0 then pcall('ZADD', success_list, unpack(keys.successes)) end
+  if #keys.successes > 0 then try('ZADD', success_list, unpack(keys.successes)) end
   keys.successes = {}
 end
 
@@ -116,45 +127,39 @@ local function settle()
   local members = {}
   for i = outcomes_from, #ARGV, 4 do members[#members + 1] = ARGV[i] end
   if #members == 0 then return end
-  local removed = pcall('ZREM', keys.leases, unpack(members))
+  local removed = try('ZREM', keys.leases, unpack(members))
   if refuses_writes(removed) then call('ZREM', keys.leases, unpack(members)) end
-  has_leases = type(removed) == 'number'
+  turn.has_leases = type(removed) == 'number'
   local all_held = removed == #members
-  local places = limits and pcall('HMGET', keys.limits .. 'places', unpack(members)) or {}
+  local place_of = hooks and hooks.places(members)
   keys.successes = {}
   for i = outcomes_from, #ARGV, 4 do
-    local place = places[(i - outcomes_from) / 4 + 1] or nil
     local id, token = string.match(ARGV[i], '^(.*):(%d+)$')
-    -- The places were deleted: the job knows its key.
-    if limits and not place and ARGV[i + 1] ~= 'filed' then place = fields(id, 'key')[1] or nil end
-    local job = all_held or fields(id, 'status', 'token', 'settled', 'lost')
+    local place = place_of and place_of((i - outcomes_from) / 4 + 1, id, ARGV[i + 1])
+    local job = all_held or fields(keys.jobs, id, 'status', 'token', 'settled', 'lost')
     local known = not all_held and job[3] == token
     local accepted = known or all_held or (job[1] == 'busy' and job[2] == token and job[4] ~= token)
     if accepted and not known and ARGV[i + 1] == 'success' then
-      accepted = finish(keys, id, stamp, ARGV[i + 3], token, 'success', ARGV[i + 2], 'settled', token)
+      accepted = finish(keys, id, turn.stamp, ARGV[i + 3], token, 'success', ARGV[i + 2], 'settled', token)
     elseif accepted and not known then
       -- If this outcome raises an error, those before it stay accepted: when they are sent again, none is listed.
       list_successes()
-      unusual = unusual or open_outcomes()
-      accepted = unusual.accept(id, token, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], place)
+      accepted = open_unusual().accept(id, token, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], place)
     end
-    if place then guarded(limits.vacate, place, ARGV[i]) end
+    if place then hooks.ended(place, ARGV[i]) end
     if not accepted then refused[#refused + 1] = ARGV[i] end
   end
   list_successes()
 end
 
--- include take
-
 local function has_room()
-  return taken < slots and bytes < MAX_BYTES and useless < MAX_USELESS
+  return turn.taken < slots and turn.bytes < MAX_BYTES and turn.useless < MAX_USELESS
 end
 
---- How many jobs of the protocol's lists this call may still take. Those that only get their key use no slot, but wait for
---- a call that has one.
+--- How many jobs of the protocol's lists this call may still take.
 local function room()
   if not has_room() then return 0 end
-  return limits and files and limits.MAX_MOVES - #unfiled / 4 or slots - taken
+  return sources and sources.room() or slots - turn.taken
 end
 
 local function take_due()
@@ -162,7 +167,7 @@ local function take_due()
   local last = 0
   while last < #ids and room() > 0 do
     last = last + 1
-    take(ids[last], 'scheduled')
+    take(turn, ids[last], 'scheduled')
   end
   if last > 0 then call('ZREM', keys.scheduled, unpack(ids, 1, last)) end
 end
@@ -171,43 +176,46 @@ end
 local function take_from(queue)
   while room() > 0 do
     local asked = room()
-    local ids = pcall('RPOP', keys[queue], asked)
+    local ids = try('RPOP', keys[queue], asked)
     if not ids or ids.err then return false end
     for i, id in ipairs(ids) do
       if room() == 0 then return put_back(keys[queue], ids, i) end
-      take(id, queue)
+      take(turn, id, queue)
     end
     if #ids < asked then return false end
   end
   return true
 end
 
+--- Writes the leases of the jobs that were taken, and notes the claims.
+local function write_leases()
+  local leases = turn.leases
+  if #leases == 0 then return end
+  call('ZADD', keys.leases, unpack(leases))
+  if not KEYS[11] then return end
+  local members = {}
+  for i = 2, #leases, 2 do members[#members + 1] = leases[i] end
+  try('SET', KEYS[11], cjson.encode(members), 'PX', string.format('%.0f', math.ceil(lease)))
+end
+
 --- Claims jobs for the free slots, and sets the wake marker if jobs are left. Returns ms until the next one is due.
-local function claim()
+local function claim_jobs()
   -- Fails here if the key has another type: later, popped jobs would be lost.
-  if not has_leases then call('ZCARD', keys.leases) end
-  if limits then guarded(limits.move_due) end
+  if not turn.has_leases then call('ZCARD', keys.leases) end
+  if sources then sources.open() end
   local wait = next_due(keys.scheduled, now)
   while wait == 0 and room() > 0 do
     take_due()
     wait = next_due(keys.scheduled, now)
   end
-  local left = {}
+  local left, is_over = {}, false
   for _, queue in ipairs({ 'high', 'normal', 'low' }) do
     if take_from(queue) then left[#left + 1] = keys[queue] end
-    if limits then guarded(limits.take_turns, queue, has_room, take) end
+    if sources then sources.take(queue, has_room) end
   end
-  if #leases > 0 then call('ZADD', keys.leases, unpack(leases)) end
-  if #leases > 0 and KEYS[11] then
-    local members = {}
-    for i = 2, #leases, 2 do members[#members + 1] = leases[i] end
-    pcall('SET', KEYS[11], cjson.encode(members), 'PX', string.format('%.0f', math.ceil(lease)))
-  end
-  if limits then guarded(limits.pass_on) end
-  local first = limits and limits.time_left()
-  if first then wait = wait < 0 and first or math.min(wait, first) end
-  if has_room() and not (limits and (limits.is_over or room() == 0)) then return wait end
-  if limits then limits.add_rings(left) end
+  write_leases()
+  if sources then wait, is_over = sources.close(wait, left) end
+  if has_room() and not is_over then return wait end
   if call('EXISTS', keys.wake) == 0 and (wait == 0 or (#left > 0 and call('EXISTS', unpack(left)) > 0)) then
     call('LPUSH', keys.wake, '1')
   end
@@ -216,25 +224,23 @@ end
 
 local job = keys.jobs .. 'x'
 local refusal = missing_right('HMGET', job, 'x') or missing_right('HSET', job, 'x', 'x') or missing_right('EXPIRE', job, '1')
-  or missing_right('ZADD', keys.leases, '1', 'x') or (limits and missing_right('ZADD', keys.limits .. 'x', '1', 'x'))
-  or (limits and limits.shared and missing_right('ZADD', limits.space .. 'x', '1', 'x'))
+  or missing_right('ZADD', keys.leases, '1', 'x') or lacks
 if refusal then return refusal end
 settle()
-if keys.lists == '1' then pcall('EXPIRE', success_list, keys.list_seconds) end
+if keys.lists == '1' then try('EXPIRE', success_list, keys.list_seconds) end
 if ARGV[5] ~= '0' and may_recover(string.sub(keys.leases, #'lease:' + 1), now, lease, ARGV[5] - 1) then
-  unusual = unusual or open_outcomes()
-  unusual.recover_expired()
+  open_unusual().recover_expired()
 end
 --- In the reply, false becomes nil, and a table ends before nil.
 local function reply(wait, of_limit)
-  return { refused, claims, dropped, wait, plain, of_limit or false, keys.ended_in_flow and 1 or nil }
+  return { refused, turn.claims, turn.dropped, wait, turn.plain, of_limit or false, keys.ended_in_flow and 1 or nil }
 end
 if slots == 0 then
-  if limits and limits.freed and call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
+  if sources and sources.has_more() and call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
   return reply(0)
 end
 if control[1] then return reply(-1) end
 -- The server lost its memory: nothing is claimed until this worker has stored its rules again.
 if files and control[2] == false then return reply(0, 0) end
-local wait = claim()
-return reply(wait, limits and unfiled)
+local wait = claim_jobs()
+return reply(wait, turn.unfiled)

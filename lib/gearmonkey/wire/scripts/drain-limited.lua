@@ -12,26 +12,24 @@
   few. More are scanned: those that have a turn, those that are set aside, those that are for this function alone, then
   those that have a turn again.
 ]]
--- include clock
--- include finish
--- include foreign
--- include limit-prefix
--- include rights
+-- include calls: call
+-- include clock: clock
+-- include drained: fate, finish_drained
+-- include limit-prefix: limit_prefix
+-- include limits: open_limits
+-- include rights: missing_right
 
-local call, pcall = redis.call, redis.pcall
-local last, cursor, which, priority = tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
+local cursor, which, priority = ARGV[3], ARGV[4], ARGV[5]
 local keys = {
   jobs = KEYS[1], locks = KEYS[2], channel = KEYS[3], control = KEYS[4], wake = KEYS[5],
   limits = limit_prefix(KEYS[1]),
 }
 local STEP, KEYS_A_STEP, FEW_KEYS = 250, 20, 100
-local ended, now = {}, clock(ARGV[1])
-
--- include limits
--- include drained
+local now, ended = clock(ARGV[1]), {}
+local drain = { keys = keys, now = now, last = tonumber(ARGV[2]), which = which, ended = ended }
 
 local stored = call('HMGET', keys.control, 'limit', 'override')
-local limits = stored[1] and open_limits(unpack(stored))
+local limits = stored[1] and open_limits(keys, now, unpack(stored))
 if not limits then return { ended, '0' } end
 local refusal = missing_right('HSET', keys.jobs .. 'x', 'x', 'x') or missing_right('EXPIRE', keys.jobs .. 'x', '1')
   or missing_right('LREM', keys.limits .. 'x', '1', 'x') or missing_right('ZREM', keys.limits .. 'x', 'x')
@@ -43,12 +41,12 @@ local function drain_key(key)
   local ids = call('LRANGE', list, -STEP, -1)
   local taken = 0
   for i = #ids, 1, -1 do
-    local what = fate(ids[i])
+    local what = fate(drain, ids[i])
     if what ~= 'stay' then
       call('LREM', list, -1, ids[i])
       taken = taken + 1
     end
-    if what == 'end' then finish_drained(ids[i]) end
+    if what == 'end' then finish_drained(drain, ids[i]) end
     if what ~= 'stay' then limits.let_go(key, ids[i]) end
   end
   if taken > 0 then limits.refresh(key) end
@@ -91,9 +89,9 @@ local function drain_due()
   local found = call('ZSCAN', keys.limits .. 'due', cursor, 'COUNT', STEP)
   for i = 1, #found[2], 2 do
     local id, key = limits.split_entry(found[2][i])
-    local what = id and fate(id) or 'stay'
+    local what = id and fate(drain, id) or 'stay'
     if what ~= 'stay' then limits.forget_time(key, id) end
-    if what == 'end' then finish_drained(id) end
+    if what == 'end' then finish_drained(drain, id) end
     if what ~= 'stay' then
       limits.let_go(key, id)
       limits.refresh(key)

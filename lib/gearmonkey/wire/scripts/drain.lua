@@ -11,29 +11,26 @@
 
   The first write uses no memory: Redis then allows the others even if its memory is full.
 ]]
--- include clock
--- include finish
--- include foreign
--- include put-back
--- include rights
+-- include calls: call, try
+-- include clock: clock
+-- include drained: fate, finish_drained
+-- include put-back: put_back
+-- include rights: missing_right
 
-local call, pcall = redis.call, redis.pcall
-local queue, last, cursor, which = KEYS[4], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local queue, cursor, which = KEYS[4], ARGV[3], ARGV[4]
 local keys = { jobs = KEYS[1], locks = KEYS[2], channel = KEYS[3] }
 local STEP, MAX_KEPT = 250, 1000
-local ended, now = {}, clock(ARGV[1])
-
--- include drained
+local drain = { keys = keys, now = clock(ARGV[1]), last = tonumber(ARGV[2]), which = which, ended = {} }
 
 local function drain_list()
   local kept, taken, ids = {}, 0, nil
   repeat
-    ids = pcall('RPOP', queue, STEP)
+    ids = try('RPOP', queue, STEP)
     if not ids or ids.err then ids = {} end
     for _, id in ipairs(ids) do
-      local what = fate(id)
+      local what = fate(drain, id)
       if what == 'stay' then kept[#kept + 1] = id else taken = taken + 1 end
-      if what == 'end' then finish_drained(id) end
+      if what == 'end' then finish_drained(drain, id) end
     end
   until #ids < STEP or taken >= STEP or #kept >= MAX_KEPT
   if #kept > 0 then put_back(queue, kept, 1) end
@@ -41,13 +38,13 @@ local function drain_list()
 end
 
 local function drain_scheduled()
-  local found = pcall('ZSCAN', queue, cursor, 'COUNT', STEP)
+  local found = try('ZSCAN', queue, cursor, 'COUNT', STEP)
   if found.err then return '0' end
   local entries = found[2]
   for i = 1, #entries, 2 do
-    local what = fate(entries[i])
+    local what = fate(drain, entries[i])
     if what ~= 'stay' then call('ZREM', queue, entries[i]) end
-    if what == 'end' then finish_drained(entries[i]) end
+    if what == 'end' then finish_drained(drain, entries[i]) end
   end
   return found[1]
 end
@@ -55,4 +52,4 @@ end
 local refusal = missing_right('HSET', keys.jobs .. 'x', 'x', 'x') or missing_right('EXPIRE', keys.jobs .. 'x', '1')
   or missing_right('RPUSH', queue, 'x')
 if refusal then return refusal end
-return { ended, which == '' and drain_list() or drain_scheduled() }
+return { drain.ended, which == '' and drain_list() or drain_scheduled() }

@@ -8,8 +8,9 @@
 
   A reply with many large inputs would hold up the server: beyond 1 MiB the others are left for the next call.
 ]]
--- include clock
--- include read-schedule
+-- include clock: clock
+-- include read-schedule: read_schedule
+
 local schedules, ticks = KEYS[1], KEYS[2]
 local MAX_BYTES = 1048576
 local now = clock(ARGV[1])

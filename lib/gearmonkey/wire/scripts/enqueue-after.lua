@@ -11,19 +11,22 @@
 
   It belongs to the flow of the first of them that has one. A call that is sent again creates nothing and returns the same.
 ]]
--- include clock
--- include finish
--- include flow-keys
--- include rights
+-- include attach: attach, attach_refusal, read_parents
+-- include calls: call
+-- include clock: clock
+-- include flow-functions: note_function
+-- include flow-keys: keys_of
+-- include flow-moves: activate, cancel_with_flow, fail_with_parent, flow_turn, is_cancelled
+-- include rights: missing_right
+-- include sender: reserve_ids
+-- include tagged: may_have_tags
+-- include tags: open_tags
+-- include unbegun: flow_key
 
-local call, pcall = redis.call, redis.pcall
 local ids, jobs, scheduled, members, sender = unpack(KEYS)
-local created, number, memory, mark = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local number, memory, mark = ARGV[2], ARGV[3], ARGV[4]
 local input, options, place, policy = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
-local now, count, NEVER = clock(ARGV[5]), 1, '9000000000'
--- include flow-moves
--- include attach
--- include tags
+local NEVER, turn = '9000000000', flow_turn(clock(ARGV[5]))
 
 local parents, unknown = read_parents({ unpack(ARGV, 10) })
 local sent = call('GET', sender)
@@ -33,7 +36,8 @@ local refusal = missing_right('HSET', jobs .. 'x', 'x', 'x') or missing_right('Z
   or missing_right('ZADD', members, '1', 'x')
 refusal = refusal or attach_refusal(keys_of(string.sub(jobs, 5, -2)), 'x', parents or {})
 if refusal then return refusal end
--- include sender
+local last, known, sent_id = reserve_ids(ids, 1, sender, number, memory)
+if sent_id then return sent_id end
 
 local id = string.format('%.0f', last)
 local k = keys_of(string.sub(jobs, 5, -2))
@@ -42,14 +46,14 @@ for _, parent in ipairs(parents) do flow = flow or parent.flow end
 local key, _, root = flow_key(flow)
 if key and not call('HMGET', key, 'total')[1] then flow, key = nil, nil end
 
-local fields = {
-  'input', input, 'status', 'idle', 'created', created, 'mark', mark, 'place', place, 'held', '0', 'settled', '0',
+local values = {
+  'input', input, 'status', 'idle', 'created', ARGV[1], 'mark', mark, 'place', place, 'held', '0', 'settled', '0',
 }
-local function add(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
+local function add(field, value) values[#values + 1], values[#values + 2] = field, value end
 if options ~= '' then add('options', options) end
 if policy ~= 'fail' then add('on-parent-error', policy) end
 if flow then add('flow', flow) end
-call('HSET', jobs .. id, unpack(fields))
+call('HSET', jobs .. id, unpack(values))
 local tags = may_have_tags(options) and open_tags(jobs)
 if tags then
   tags.add(id, options)
@@ -71,12 +75,12 @@ call('ZADD', scheduled, NEVER, id)
 call('ZADD', members, '0', id)
 local waits, why = attach(k, id, id .. ':' .. mark .. ':' .. k.fn, parents)
 call('HSET', jobs .. id, 'after', waits)
-if is_cancelled(flow) then
-  cancel_with_flow(k, id)
+if is_cancelled(turn, flow) then
+  cancel_with_flow(turn, k, id)
 elseif why and policy ~= 'run' then
-  fail_with_parent(k, id, policy, why)
+  fail_with_parent(turn, k, id, policy, why)
 elseif waits == 0 then
-  activate(k, id, place, options)
+  activate(turn, k, id, place, options)
 end
 if tags then tags.clean() end
-return touched[k.fn] and { last } or last
+return turn.touched[k.fn] and { last } or last

@@ -13,27 +13,28 @@
 
   The rules are stored unless the function has some. An error means that no job was created.
 ]]
--- include clock
--- include finish
--- include rights
--- include times
--- include with-expiry
+-- include calls: call, try
+-- include clock: clock
+-- include limits: open_limits
+-- include mark: mark_of
+-- include replace: is_full, replace, store_numbers
+-- include rights: missing_right
+-- include sender: reserve_ids
+-- include tags: open_tags
+-- include times: times_of
+-- include with-expiry: with_expiry
 
-local call, pcall = redis.call, redis.pcall
 local keys = {
   ids = KEYS[1], jobs = KEYS[2], locks = KEYS[3], leases = KEYS[4], channel = KEYS[5], cancel = KEYS[6], wake = KEYS[7],
   sender = KEYS[8], control = KEYS[9], limits = KEYS[10],
 }
-local created, number, memory, mark, due, priority = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local created, memory, mark, due, priority = ARGV[1], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local rules, numbers, on_full, first = ARGV[8], ARGV[9], ARGV[10], 11
 local now = clock(ARGV[7])
 local jobs = (#ARGV - first + 1) / 3
 local expires
 if due ~= '' then due, expires = times_of(due, now) end
 for i = first + 1, expires and #ARGV or 0, 3 do ARGV[i] = with_expiry(ARGV[i], expires) end
-
--- include limits
--- include replace
 
 --- Input, options and key of one of these jobs, from 1.
 local function job_of(i)
@@ -48,12 +49,10 @@ local shared = numbers ~= '' and string.match(rules, '^%d*:%d*:%d*:%a+:(.+)$')
 if shared then refusal = refusal or missing_right('HSETNX', 'shared-limit:' .. shared .. ':x', 'x', 'x') end
 if refusal then return refusal end
 if call('HSETNX', keys.control, 'limit', rules) == 1 or numbers ~= '' then store_numbers(rules, numbers) end
-local limits = open_limits(unpack(call('HMGET', keys.control, 'limit', 'override')))
+local limits = open_limits(keys, now, unpack(call('HMGET', keys.control, 'limit', 'override')))
 if not limits then return redis.error_reply('ERR the rules in ' .. keys.control .. ' have another form') end
-local ids, sender, count = keys.ids, keys.sender, jobs
--- include sender
--- include mark
--- include tags
+local last, known, sent = reserve_ids(keys.ids, jobs, keys.sender, ARGV[2], memory)
+if sent then return sent end
 
 local function id_of(i)
   return string.format('%.0f', last - jobs + i)
@@ -70,10 +69,10 @@ local function undo(upto)
   tags.undo()
   for i = 1, upto do
     local id, _, _, key = id_of(i), job_of(i)
-    if due == '' then pcall('LREM', limits.list_of(key, priority), 1, id) else limits.forget_time(key, id) end
-    pcall('DEL', keys.jobs .. id)
+    if due == '' then try('LREM', limits.list_of(key, priority), 1, id) else limits.forget_time(key, id) end
+    try('DEL', keys.jobs .. id)
   end
-  if known then call('SET', sender, known, 'EX', memory) else call('DEL', sender) end
+  if known then call('SET', keys.sender, known, 'EX', memory) else call('DEL', keys.sender) end
   call('DECRBY', keys.ids, jobs)
 end
 
@@ -100,12 +99,12 @@ for i = 1, jobs do
   if on_full == 'replace' or on_full == 'replace-running' then
     if is_full(limits, key, 0) then replace(limits, key, on_full == 'replace-running', id) end
   end
-  local fields = { 'input', input, 'status', 'idle', 'created', created, 'mark', mark_of(i), 'key', key }
-  local function add(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
+  local values = { 'input', input, 'status', 'idle', 'created', created, 'mark', mark_of(mark, i), 'key', key }
+  local function add(field, value) values[#values + 1], values[#values + 2] = field, value end
   if options ~= '' then add('options', options) end
   if priority ~= 'normal' then add('queue', priority) end
   if due ~= '' then add('due', string.format('%.0f', due * 1000)) end
-  local written = pcall('HSET', keys.jobs .. id, unpack(fields))
+  local written = try('HSET', keys.jobs .. id, unpack(values))
   if type(written) == 'table' then
     undo(i - 1)
     return written
@@ -117,6 +116,6 @@ for i = 1, jobs do
   end
 end
 tags.clean()
-for i = 1, jobs do pcall('PUBLISH', keys.channel, 'create:' .. id_of(i)) end
-if (limits.freed or due ~= '') and pcall('EXISTS', keys.wake) == 0 then pcall('LPUSH', keys.wake, '1') end
+for i = 1, jobs do try('PUBLISH', keys.channel, 'create:' .. id_of(i)) end
+if (limits.freed or due ~= '') and try('EXISTS', keys.wake) == 0 then try('LPUSH', keys.wake, '1') end
 return last

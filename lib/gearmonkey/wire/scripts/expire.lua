@@ -6,15 +6,14 @@
   Returns the ms until it expires, 0 if it has finished, -1 if it will not expire, or -2 if it has ended now and settle-flows.lua
   has something to do.
 ]]
--- include clock
--- include finish
--- include foreign
--- include expiry
--- include unbegun
+-- include calls: call
+-- include clock: clock
+-- include expiry: expire_waiting
+-- include unbegun: is_unbegun
 
 local id, mark = ARGV[2], ARGV[3]
 local keys = { jobs = KEYS[1], locks = KEYS[2], channel = KEYS[3], is_alone = true }
-local job = redis.call('HMGET', KEYS[1] .. id, 'status', 'mark', 'after', 'flow')
+local job = call('HMGET', KEYS[1] .. id, 'status', 'mark', 'after', 'flow')
 if not job[1] or is_unbegun(job[3], job[4]) or (mark ~= '' and (job[2] or '0') ~= mark) then return -1 end
 if job[1] == 'success' or job[1] == 'error' then return 0 end
 if job[1] ~= 'idle' then return -1 end

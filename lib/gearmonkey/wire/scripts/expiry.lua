@@ -1,3 +1,8 @@
+-- Gives EXPIRES, expire, expire_waiting
+-- include calls: call, try
+-- include finish: finish
+-- include foreign: count
+
 --- In the options of a job that expires.
 local EXPIRES = '"expires":'
 
@@ -5,14 +10,14 @@ local EXPIRES = '"expires":'
 --- until then, 0 if it has ended, or -1 if it will not expire. `keys.is_alone`: this is the script's first write, which then
 --- uses no memory, so that Redis allows the others even if its memory is full.
 local function expire(keys, id, now)
-  local job = redis.call('HMGET', keys.jobs .. id, 'options', 'attempts', 'snoozes')
+  local job = call('HMGET', keys.jobs .. id, 'options', 'attempts', 'snoozes')
   -- A quote inside a text of the JSON follows a backslash, so no header matches.
   local expiry = tonumber(string.match(job[1] or '', EXPIRES .. '(%d+)'))
   if not expiry or count(job[2]) > 0 or count(job[3]) > 0 then return -1 end
   if now < expiry then return math.ceil(expiry - now) end
   local text = 'expired: no worker began it in time'
   local failure = '{"name":"JobExpiredError","code":"JOB_EXPIRED","message":"' .. text .. '"}'
-  if keys.is_alone then redis.pcall('EXPIRE', keys.locks .. id, '10') end
+  if keys.is_alone then try('EXPIRE', keys.locks .. id, '10') end
   finish(keys, id, string.format('%.0f', now), '', '', 'error', text, 'error', failure)
   return 0
 end
@@ -22,9 +27,9 @@ end
 local function expire_waiting(keys, id, now, after)
   local left = expire(keys, id, now)
   if left == 0 and after then
-    redis.pcall('ZREM', 'queue:' .. string.sub(keys.jobs, #'job:' + 1, -2) .. ':scheduled', id)
+    try('ZREM', 'queue:' .. string.sub(keys.jobs, #'job:' + 1, -2) .. ':scheduled', id)
   elseif left == 0 then
-    redis.pcall('HSET', keys.jobs .. id, 'queued', '1')
+    try('HSET', keys.jobs .. id, 'queued', '1')
   end
   return left
 end

@@ -10,10 +10,12 @@
 
   With a key these are the jobs of this key of the limit that have not ended, and the last job with this unique key.
 ]]
--- include clock
--- include limit-prefix
--- include reads
--- include tag-entry
+-- include clock: clock
+-- include job-fields: fields_of
+-- include limit-prefix: limit_prefix
+-- include limits: open_limits
+-- include reads: read
+-- include tag-entry: tag_entry
 
 local now, by, text, newest = clock(ARGV[1]), ARGV[2], ARGV[3], ARGV[4] == 'newest'
 local size, page, payloads = tonumber(ARGV[5]), ARGV[6], ARGV[7] == '1'
@@ -22,11 +24,8 @@ local STATUSES = { idle = true, busy = true, success = true, error = true }
 --- Most jobs of a list or a set of a key; how often more is read if jobs are gone.
 local MOST_OF_KEY, MOST_ROUNDS = 500, 5
 
--- include limits
--- include job-fields
-
 local control = read({}, 'HMGET', KEYS[2], 'limit', 'override')
-local limits = control[1] and open_limits(control[1], control[2])
+local limits = control[1] and open_limits(keys, now, control[1], control[2])
 
 local function state_of(id, fields)
   local status, key = fields[2], nil
@@ -109,7 +108,7 @@ while more and #reply < 2 * size and rounds < MOST_ROUNDS do
   more, rounds = #ids > most, rounds + 1
   for i = 1, math.min(most, #ids) do
     at = ids[i]
-    local job = fields_of(at, STATUSES, payloads)
+    local job = fields_of(keys.jobs, at, STATUSES, payloads)
     if job then
       job[#job + 1], job[#job + 2] = 'state', state_of(at, job)
       reply[#reply + 1], reply[#reply + 2] = at, job

@@ -1,20 +1,16 @@
--- include refuses-writes
+-- Gives finish
+-- include calls: call, try
+-- include refuses-writes: refuses_writes
 
 --- Notes the end of a job that others wait for or that belongs to a flow: settle-flows.lua does the rest, and the hash is
 --- kept until then.
 local function note_end(keys, id, seconds)
   local members = 'queue:' .. string.sub(keys.jobs, 5, -2) .. ':flows'
-  if keys.has_flows == nil then keys.has_flows = redis.pcall('EXISTS', members) == 1 end
-  if not keys.has_flows or redis.pcall('ZADD', members, 'XX', 'CH', '2', id) ~= 1 then return end
+  if keys.has_flows == nil then keys.has_flows = try('EXISTS', members) == 1 end
+  if not keys.has_flows or try('ZADD', members, 'XX', 'CH', '2', id) ~= 1 then return end
   keys.ended_in_flow = true
-  redis.pcall('HSET', keys.jobs .. id, 'kept', seconds)
-  redis.pcall('PERSIST', keys.jobs .. id)
-end
-
---- Whether this is the first outcome of a claim of a job of no flow, by how many fields were new with it. Jobs that others
---- wait for, or that belong to a flow, have the field `settled` before. So all other jobs cost no command.
-local function is_of_no_flow(added, field, ...)
-  return field == 'settled' and added == 2 + (1 + select('#', ...)) / 2
+  try('HSET', keys.jobs .. id, 'kept', seconds)
+  try('PERSIST', keys.jobs .. id)
 end
 
 --- Ends a job as the protocol's worker does, publishes it and lists it. `outcome` is success, error or cancelled. The
@@ -25,14 +21,17 @@ end
 local function finish(keys, id, now, reply, token, outcome, output, ...)
   local success = outcome == 'success'
   local status = success and outcome or 'error'
-  local written = redis.pcall('HSET', keys.jobs .. id, 'status', status, 'output', output, 'finished', now, ...)
+  local written = try('HSET', keys.jobs .. id, 'status', status, 'output', output, 'finished', now, ...)
   if type(written) == 'table' and written.err then
-    if refuses_writes(written) then redis.call('HSET', keys.jobs .. id, 'status', status) end
+    if refuses_writes(written) then call('HSET', keys.jobs .. id, 'status', status) end
     return false
   end
   local seconds = success and keys.success_seconds or not success and keys.error_seconds or '90000'
-  redis.call('EXPIRE', keys.jobs .. id, seconds)
-  if not is_of_no_flow(written, ...) then note_end(keys, id, seconds) end
+  call('EXPIRE', keys.jobs .. id, seconds)
+  -- The first outcome of a claim of a job of no flow, by how many fields were new with it: it costs no command. Jobs that others
+  -- wait for, or that belong to a flow, have the field `settled` before.
+  local is_of_no_flow = (...) == 'settled' and written == 2 + select('#', ...) / 2
+  if not is_of_no_flow then note_end(keys, id, seconds) end
   local successes = success and keys.successes
   -- The member '' says how long the jobs of the list are kept.
   if successes and id ~= '' then
@@ -40,16 +39,16 @@ local function finish(keys, id, now, reply, token, outcome, output, ...)
   elseif not successes then
     -- Keys are derived from that of the job, "job:FN:".
     local list = 'ended:' .. string.sub(keys.jobs, 5) .. (outcome == 'error' and 'failed' or outcome)
-    if id ~= '' then redis.pcall('ZADD', list, now, id) end
-    redis.pcall('EXPIRE', list, keys.list_seconds or '93600')
+    if id ~= '' then try('ZADD', list, now, id) end
+    try('EXPIRE', list, keys.list_seconds or '93600')
   end
   if outcome == 'cancelled' then
-    redis.pcall('HSET', keys.jobs .. id, 'cancelled', '1')
-    redis.pcall('ZREM', 'retrying:' .. string.sub(keys.jobs, 5, -2), id)
+    try('HSET', keys.jobs .. id, 'cancelled', '1')
+    try('ZREM', 'retrying:' .. string.sub(keys.jobs, 5, -2), id)
   end
-  if reply ~= '' then redis.pcall('PUBLISH', reply, id .. ':' .. token .. ':' .. output) end
-  redis.pcall('PUBLISH', keys.channel, 'finish:' .. id)
-  redis.pcall('LPUSH', keys.locks .. id, 'OK')
-  redis.pcall('EXPIRE', keys.locks .. id, '10')
+  if reply ~= '' then try('PUBLISH', reply, id .. ':' .. token .. ':' .. output) end
+  try('PUBLISH', keys.channel, 'finish:' .. id)
+  try('LPUSH', keys.locks .. id, 'OK')
+  try('EXPIRE', keys.locks .. id, '10')
   return true
 end

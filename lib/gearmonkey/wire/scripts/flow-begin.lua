@@ -7,17 +7,18 @@
   Returns 0; or the place of the first of these that there is not, from 1: then the flow has not begun; or -1 if the root has
   ended at once: its function has to be settled.
 ]]
--- include clock
--- include finish
--- include flow-keys
--- include rights
+-- include attach: attach, attach_refusal, read_parents
+-- include calls: call
+-- include clock: clock
+-- include flow-keys: keys_of
+-- include flow-moves: activate, fail_with_parent, flow_turn
+-- include flow-part: begin_part, end_part, sent_part
+-- include rights: missing_right
 
-local call, pcall = redis.call, redis.pcall
 local flow, part, kept = KEYS[1], tonumber(ARGV[1]), '3600'
-local now = clock(ARGV[2])
--- include flow-part
--- include flow-moves
--- include attach
+local turn = flow_turn(clock(ARGV[2]))
+local sent = sent_part(flow, part)
+if sent then return sent end
 
 local parents, unknown = read_parents({ unpack(ARGV, 5) })
 if not parents then return unknown end
@@ -28,7 +29,7 @@ local refusal = missing_right('HINCRBY', flow, 'x', '0') or missing_right('PERSI
   or missing_right('HDEL', root, 'x') or missing_right('HSET', root, 'x', 'x') or missing_right('EXPIRE', root, '1')
   or missing_right('ZREM', k.scheduled, 'x') or missing_right('ZADD', k.members, '1', 'x') or attach_refusal(k, id, parents)
 if refusal then return refusal end
-begin_part()
+begin_part(flow, part, kept)
 call('PERSIST', flow)
 call('PERSIST', KEYS[2])
 for _, ends in ipairs({ 'done', 'failed' }) do call('HINCRBY', flow, ends, '0') end
@@ -37,13 +38,13 @@ local job = call('HMGET', root, 'status', 'on-parent-error', 'place', 'options')
 if job[1] ~= 'idle' then
   -- Another program has ended or deleted it meanwhile.
   call('ZADD', k.members, '2', id)
-  touched[k.fn] = true
+  turn.touched[k.fn] = true
 elseif why and job[2] ~= 'run' then
-  fail_with_parent(k, id, job[2], why)
+  fail_with_parent(turn, k, id, job[2], why)
 elseif waits > 0 then
   call('HSET', root, 'after', waits)
 else
-  activate(k, id, job[3], job[4])
+  activate(turn, k, id, job[3], job[4])
 end
 -- Last, since a flow that has its total counts as begun, whatever becomes of this call.
-return end_part(touched[k.fn] and -1 or 0, 'root', ARGV[3], 'total', ARGV[4])
+return end_part(flow, turn.touched[k.fn] and -1 or 0, 'root', ARGV[3], 'total', ARGV[4])

@@ -6,19 +6,23 @@
   ARGV[3…] lists, one after the other: its key, how many entries follow, these, "ID:MARK:FN" each
   Returns 0. Parts come in order, as those of flow-jobs.lua.
 ]]
+-- include calls: call
+-- include flow-functions: note_function
+-- include flow-part: begin_part, end_part, sent_part
+
 local flow, jobs = KEYS[1], KEYS[2]
 local part, kept = tonumber(ARGV[1]), ARGV[2]
--- include flow-functions
--- include flow-part
+local sent = sent_part(flow, part)
+if sent then return sent end
 
-begin_part()
+begin_part(flow, part, kept)
 local at = 3
 while at <= #ARGV do
   local list, count = ARGV[at], tonumber(ARGV[at + 1])
-  redis.call('RPUSH', list, unpack(ARGV, at + 2, at + 1 + count))
+  call('RPUSH', list, unpack(ARGV, at + 2, at + 1 + count))
   local fn = string.match(list, '^job:(.+):%d+:parents$')
   for i = fn and at + 2 or at + 2 + count, at + 1 + count do note_function(fn, string.match(ARGV[i], '^%d+:%d*:(.+)$') or fn) end
   at = at + 2 + count
 end
-redis.call('EXPIRE', jobs, kept)
-return end_part(0)
+call('EXPIRE', jobs, kept)
+return end_part(flow, 0)

@@ -11,37 +11,40 @@
 
   Until flow-begin.lua nothing of the flow can run. If its client dies before, workers remove these jobs.
 ]]
--- include rights
+-- include calls: call
+-- include flow-functions: note_function
+-- include flow-part: begin_part, end_part, sent_part
+-- include mark: mark_of
+-- include rights: missing_right
+-- include tagged: may_have_tags
+-- include tags: open_tags
 
-local call, pcall = redis.call, redis.pcall
 local flow, ids, jobs, scheduled, members = unpack(KEYS)
 local part, kept, created, mark, name = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local NEVER, first, VALUES = '9000000000', 6, 6
 local count = (#ARGV - first + 1) / VALUES
--- include flow-functions
--- include flow-part
--- include mark
--- include tags
+local sent = sent_part(flow, part)
+if sent then return sent end
 
 local refusal = missing_right('HSET', jobs .. 'x', 'x', 'x') or missing_right('ZADD', scheduled, '1', 'x')
   or missing_right('ZADD', members, '1', 'x')
 if refusal then return refusal end
 local last = call('INCRBY', ids, count)
-begin_part()
+begin_part(flow, part, kept)
 
 local tags = open_tags(jobs)
 local waiting, blocked = {}, {}
 for i = 1, count do
   local id, at = string.format('%.0f', last - count + i), first + (i - 1) * VALUES
   local options, policy = ARGV[at + 1], ARGV[at + 3]
-  local fields = {
-    'input', ARGV[at], 'status', 'idle', 'created', created, 'mark', mark_of(i), 'flow', name, 'place', ARGV[at + 2],
+  local values = {
+    'input', ARGV[at], 'status', 'idle', 'created', created, 'mark', mark_of(mark, i), 'flow', name, 'place', ARGV[at + 2],
     'after', ARGV[at + 4], 'held', ARGV[at + 5], 'settled', '0',
   }
-  local function add(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
+  local function add(field, value) values[#values + 1], values[#values + 2] = field, value end
   if options ~= '' then add('options', options) end
   if policy ~= 'fail' then add('on-parent-error', policy) end
-  call('HSET', jobs .. id, unpack(fields))
+  call('HSET', jobs .. id, unpack(values))
   waiting[#waiting + 1], waiting[#waiting + 2] = NEVER, id
   blocked[#blocked + 1], blocked[#blocked + 2] = '0', id
   if may_have_tags(options) then tags.add(id, options) end
@@ -52,4 +55,4 @@ note_function(string.match(name, ':(.+)$'), string.sub(jobs, #'job:' + 1, -2))
 local untagged = tags.write(0)
 if untagged then return untagged end
 tags.clean()
-return end_part(last)
+return end_part(flow, last)

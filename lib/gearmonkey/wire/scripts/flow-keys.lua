@@ -1,3 +1,5 @@
+-- Gives keys_of, parse_entry
+
 --- Keys of functions by their names: the jobs of a flow may belong to several.
 local functions = {}
 local function keys_of(fn)
@@ -18,6 +20,3 @@ end
 local function parse_entry(entry)
   return string.match(entry, '^(%d+):(%d*):(.+)$')
 end
-
--- include flow-functions
--- include unbegun

@@ -1,16 +1,23 @@
---- What happens to jobs that wait for others. Uses `call`, `pcall` and `now` of the script, finish.lua and flow-keys.lua.
+--- What happens to jobs that wait for others.
+-- Gives flow_turn, activate, is_cancelled, cancel_with_flow, fail_with_parent, release
+-- include calls: call, try
+-- include finish: finish
+-- include flow-keys: keys_of, parse_entry
+-- include unbegun: flow_key
+-- include with-expiry: with_expiry
 
---- Functions of which jobs of flows have ended in this call.
-local touched = {}
-
--- include with-expiry
+--- What a call knows of the flows that it moves: its time; functions of which jobs of flows have ended in it; whether flows
+--- were cancelled, for each that was read.
+local function flow_turn(now)
+  return { now = now, touched = {}, cancelled = {} }
+end
 
 local function text_of(number) return string.format('%.0f', number) end
 
 --- Lets a job run: its parents have ended. Its field `place` is "QUEUE:TIME:EXPIRES": TIME is '', ms since 1970, or a span of
 --- ms after a '+'; EXPIRES is '' or a span.
-local function activate(k, id, place, options)
-  local key = k.jobs .. id
+local function activate(turn, k, id, place, options)
+  local key, now = k.jobs .. id, turn.now
   local queue, time, expires = string.match(place or '', '^(%l+):(%+?%d*):(%d*)$')
   local due = now
   if time and time ~= '' then due = string.sub(time, 1, 1) == '+' and now + string.sub(time, 2) or tonumber(time) end
@@ -20,65 +27,64 @@ local function activate(k, id, place, options)
     call('HSET', key, 'options', with_expiry(options, due + expires))
   end
   local list = (queue == 'high' or queue == 'low') and k[queue] or k.normal
-  if queue ~= 'scheduled' and type(pcall('LPUSH', list, id)) == 'number' then
-    pcall('ZREM', k.scheduled, id)
+  if queue ~= 'scheduled' and type(try('LPUSH', list, id)) == 'number' then
+    try('ZREM', k.scheduled, id)
   else
     -- Also where the list's key has another type.
-    pcall('ZADD', k.scheduled, string.format('%.3f', due / 1000), id)
+    try('ZADD', k.scheduled, string.format('%.3f', due / 1000), id)
   end
-  pcall('ZADD', k.members, '1', id)
-  pcall('PUBLISH', k.channel, 'create:' .. id)
-  if pcall('EXISTS', k.wake) == 0 then pcall('LPUSH', k.wake, '1') end
+  try('ZADD', k.members, '1', id)
+  try('PUBLISH', k.channel, 'create:' .. id)
+  if try('EXISTS', k.wake) == 0 then try('LPUSH', k.wake, '1') end
 end
 
 --- Ends a job that waits for others: `outcome` is error or cancelled.
-local function end_waiting(k, id, outcome, name, code, message)
-  pcall('ZREM', k.scheduled, id)
+local function end_waiting(turn, k, id, outcome, name, code, message)
+  try('ZREM', k.scheduled, id)
   call('HDEL', k.jobs .. id, 'after', 'place')
   k.has_flows = true
   local failure = cjson.encode({ name = name, code = code, message = message })
-  finish(k, id, text_of(now), '', '', outcome, message, 'error', failure)
-  touched[k.fn] = true
+  finish(k, id, text_of(turn.now), '', '', outcome, message, 'error', failure)
+  turn.touched[k.fn] = true
 end
 
-local cancelled_flows = {}
-local function is_cancelled(flow)
+local function is_cancelled(turn, flow)
   if not flow then return false end
-  if cancelled_flows[flow] == nil then
+  if turn.cancelled[flow] == nil then
     local key = flow_key(flow)
-    local state = key and pcall('HMGET', key, 'cancelled') or {}
-    cancelled_flows[flow] = not state.err and state[1] == '1'
+    local state = key and try('HMGET', key, 'cancelled') or {}
+    turn.cancelled[flow] = not state.err and state[1] == '1'
   end
-  return cancelled_flows[flow]
+  return turn.cancelled[flow]
 end
 
 --- Ends a job that waits, and whose flow was cancelled.
-local function cancel_with_flow(k, id)
-  end_waiting(k, id, 'cancelled', 'JobCancelledError', 'JOB_CANCELLED', 'cancelled with its flow')
+local function cancel_with_flow(turn, k, id)
+  end_waiting(turn, k, id, 'cancelled', 'JobCancelledError', 'JOB_CANCELLED', 'cancelled with its flow')
 end
 
 --- Ends a job one of whose parents has not succeeded.
-local function fail_with_parent(k, id, policy, why)
+local function fail_with_parent(turn, k, id, policy, why)
   local message = why .. ', and this job waited for it'
-  end_waiting(k, id, policy == 'cancel' and 'cancelled' or 'error', 'ParentFailedError', 'PARENT_FAILED', message)
+  end_waiting(turn, k, id, policy == 'cancel' and 'cancelled' or 'error', 'ParentFailedError', 'PARENT_FAILED', message)
 end
 
 --- Tells a job that one of its parents has ended. `why` says how, for an error.
-local function release(entry, succeeded, why)
+local function release(turn, entry, succeeded, why)
   local id, mark, fn = parse_entry(entry)
   if not id then return end
   local k = keys_of(fn)
-  local job = pcall('HMGET', k.jobs .. id, 'status', 'mark', 'after', 'on-parent-error', 'place', 'options', 'flow')
+  local job = try('HMGET', k.jobs .. id, 'status', 'mark', 'after', 'on-parent-error', 'place', 'options', 'flow')
   if job.err then
     if not string.find(job.err, '^WRONGTYPE') then error(job.err, 0) end
     return
   end
   if job[1] ~= 'idle' or not job[3] or (job[2] or '0') ~= mark then return end
-  if is_cancelled(job[7]) then
-    cancel_with_flow(k, id)
+  if is_cancelled(turn, job[7]) then
+    cancel_with_flow(turn, k, id)
   elseif not succeeded and job[4] ~= 'run' then
-    fail_with_parent(k, id, job[4], why)
+    fail_with_parent(turn, k, id, job[4], why)
   elseif call('HINCRBY', k.jobs .. id, 'after', '-1') <= 0 then
-    activate(k, id, job[5], job[6])
+    activate(turn, k, id, job[5], job[6])
   end
 end

@@ -1,3 +1,5 @@
+-- Gives count, is_text
+
 --- Reads a count. Text that is no number was written by another program and counts as 0.
 local function count(value)
   local number = tonumber(value or 0)

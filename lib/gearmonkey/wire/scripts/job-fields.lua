@@ -1,10 +1,13 @@
--- include unbegun
+-- Gives fields_of
+-- include calls: call
+-- include reads: read
+-- include unbegun: is_unbegun
 
 --- What a list shows of a job, as fields and values; nil if its hash is gone or its status is not one of `statuses`.
 --- With `payloads` also the beginning of its input and output: each value that is larger than 64 KiB is left out, and those
 --- after 512 KiB of a page, because reading them would take too long. `input:bytes` and `output:bytes` are their lengths.
 local unread = 524288
-local function fields_of(id, statuses, payloads)
+local function fields_of(jobs, id, statuses, payloads)
   local LARGEST, SHOWN = 65536, 4096
   local NAMES = {
     'status', 'created', 'due', 'started', 'finished', 'attempts', 'snoozes', 'stalls', 'queue', 'key', 'options', 'tags',
@@ -13,7 +16,7 @@ local function fields_of(id, statuses, payloads)
   }
   local SHOWN_NAMES = #NAMES
   NAMES[SHOWN_NAMES + 1], NAMES[SHOWN_NAMES + 2] = 'after', 'flow'
-  local key = keys.jobs .. id
+  local key = jobs .. id
   local values = read({}, 'HMGET', key, unpack(NAMES))
   local status = values[1]
   if not status or (statuses and not statuses[status]) or is_unbegun(values[SHOWN_NAMES + 1], values[SHOWN_NAMES + 2]) then return nil end

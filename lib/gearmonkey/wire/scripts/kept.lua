@@ -1,3 +1,6 @@
+-- Gives first_kept
+-- include reads: read
+
 --- The first score of a list of ended jobs whose job may still be there. `usual` is the ms for which jobs are kept unless the
 --- list says that it is longer.
 local function first_kept(list, now, usual)

@@ -1,5 +1,9 @@
---- Adds what functions need that share a limit: they take turns to start jobs of a key. Uses `call`, `pcall`, `keys` and `now`.
-local function add_shares(limits, priorities)
+-- Gives add_shares
+-- include calls: call
+
+--- Adds what functions need that share a limit: they take turns to start jobs of a key.
+local function add_shares(limits)
+  local keys, now = limits.keys, limits.now
   --- How long a key is set aside for the function whose turn it is, in ms. One without workers doesn't come.
   local TURN = 1000
   --- How long a function that doesn't come is remembered, in ms.
@@ -23,7 +27,7 @@ local function add_shares(limits, priorities)
   --- Whether a function has jobs that wait for a key.
   local function has_jobs(prefix, key)
     local lists = {}
-    for _, priority in ipairs(priorities) do lists[#lists + 1] = prefix .. 'wait:' .. priority .. ':' .. key end
+    for _, priority in ipairs(limits.PRIORITIES) do lists[#lists + 1] = prefix .. 'wait:' .. priority .. ':' .. key end
     return call('EXISTS', unpack(lists)) > 0
   end
 

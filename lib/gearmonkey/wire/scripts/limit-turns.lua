@@ -1,8 +1,11 @@
---- Adds what a claim needs of a limit: claims that give each key its turn, and moving what is due. Also uses `keys`, `now`, `call`, `pcall` and,
---- except for times, `guarded`.
-local function add_turns(limits)
--- include look-again
+-- Gives add_turns
+-- include calls: call, try
+-- include look-again: look_again_at
 
+--- Adds what a claim needs of a limit: claims that give each key its turn, and moving what is due. `limits.keys` has also
+--- control and scheduled.
+local function add_turns(limits)
+  local keys, now = limits.keys, limits.now
   --- How many turns one call gives.
   local MAX_VISITS = 1000
   --- How many places and holders a recovery looks at, though it has no reason to.
@@ -41,7 +44,7 @@ local function add_turns(limits)
     local holders = limits.strict and call('HRANDFIELD', keys.limits .. 'holders', FEW, 'WITHVALUES') or {}
     for i = 1, #holders, 2 do
       local key, id = holders[i], holders[i + 1]
-      local job = pcall('HMGET', keys.jobs .. id, 'status', 'queue', 'token')
+      local job = try('HMGET', keys.jobs .. id, 'status', 'queue', 'token')
       local first, from = limits.next_job(key)
       if job.err or (job[1] ~= 'idle' and job[1] ~= 'busy') then
         limits.let_go(key, id)
@@ -83,7 +86,7 @@ local function add_turns(limits)
       local first = count > 0 and now % count
       local entries = first and call('ZRANGE', parked, first, first + FEW - 1, 'WITHSCORES') or {}
       for i = 1, #entries, 2 do
-        if entries[i + 1] == 'inf' then guarded(review, entries[i]) end
+        if entries[i + 1] == 'inf' then pcall(review, entries[i]) end
       end
     end
     return lost
@@ -107,7 +110,7 @@ local function add_turns(limits)
       local fn, member = string.match(marked, '^limit:(.*):(%d+:%d+)$')
       local is_other = fn and string.sub(marked, 1, #limits.mark) ~= limits.mark
       -- Without a right to these leases, such a job counts until a worker of its function has recovered it.
-      local ends = is_other and pcall('ZSCORE', 'lease:' .. fn, member)
+      local ends = is_other and try('ZSCORE', 'lease:' .. fn, member)
       if type(ends) == 'string' then act(tonumber(ends), 'lease:' .. fn, member, marked) end
     end
   end
@@ -123,7 +126,7 @@ local function add_turns(limits)
   local function free_others(key)
     each_other(key, function(ends, leases, member, marked)
       if ends > now then return end
-      local noted = pcall('ZADD', leases, '0', 'given-up:' .. member)
+      local noted = try('ZADD', leases, '0', 'given-up:' .. member)
       if type(noted) ~= 'number' then return end
       call('ZREM', leases, member)
       call('SREM', limits.space .. 'running:' .. key, marked)
@@ -132,7 +135,7 @@ local function add_turns(limits)
 
   --- Moves a due job into the list of its key. Returns false for one that has run before, unless it is `in_front`.
   local function end_wait(key, id, in_front)
-    local job = pcall('HMGET', keys.jobs .. id, 'status', 'queue', 'token')
+    local job = try('HMGET', keys.jobs .. id, 'status', 'queue', 'token')
     if not job.err and job[3] and not in_front then return false end
     call('SREM', keys.limits .. 'later:' .. key, id)
     if not job.err and job[1] == 'idle' and limits.await_turn(key, limits.priority_of(job[2]), id, in_front) then return true end
@@ -145,7 +148,7 @@ local function add_turns(limits)
   local function next_time()
     local first
     for _, key in ipairs({ keys.limits .. 'due', limits.space .. 'parked' }) do
-      local entry = pcall('ZRANGEBYSCORE', key, '-inf', '(+inf', 'WITHSCORES', 'LIMIT', '0', '1')
+      local entry = try('ZRANGEBYSCORE', key, '-inf', '(+inf', 'WITHSCORES', 'LIMIT', '0', '1')
       if not entry.err and entry[2] then first = math.min(first or limits.NEVER, math.max(0, math.ceil(entry[2] - now))) end
     end
     return first
@@ -160,14 +163,14 @@ local function add_turns(limits)
     if first_time ~= 0 then return end
     local stamp, later = string.format('%.0f', now), string.format('%.0f', now + RETRY_MS)
     for _, key in ipairs(call('ZRANGEBYSCORE', limits.space .. 'parked', '-inf', stamp, 'LIMIT', '0', limits.MAX_MOVES)) do
-      if limits.shared then guarded(free_others, key) end
-      if not guarded(limits.refresh, key) then call('ZADD', limits.space .. 'parked', later, key) end
+      if limits.shared then pcall(free_others, key) end
+      if not pcall(limits.refresh, key) then call('ZADD', limits.space .. 'parked', later, key) end
     end
     local again = {}
     for _, entry in ipairs(call('ZRANGEBYSCORE', keys.limits .. 'due', '-inf', stamp, 'LIMIT', '0', limits.MAX_MOVES)) do
       call('ZREM', keys.limits .. 'due', entry)
       local id, key = limits.split_entry(entry)
-      local is_whole, has_ended = guarded(end_wait, key, id)
+      local is_whole, has_ended = pcall(end_wait, key, id)
       if id and not is_whole then
         call('ZADD', keys.limits .. 'due', later, entry)
       elseif id and not has_ended then
@@ -176,23 +179,23 @@ local function add_turns(limits)
     end
     -- The one that was due first ends up in front.
     for i = #again, 1, -1 do
-      if not guarded(end_wait, again[i][1], again[i][2], true) then call('ZADD', keys.limits .. 'due', later, again[i][3]) end
+      if not pcall(end_wait, again[i][1], again[i][2], true) then call('ZADD', keys.limits .. 'due', later, again[i][3]) end
     end
   end
 
   --- Gives a key its turn.
-  local function take_turn(priority, key, take)
+  local function take_turn(turn, priority, key, take)
     local ring, _, from = keys.limits .. 'ready:' .. priority, limits.next_job(key)
     local own, list = limits.list_of(key, priority), limits.list_of(key, from or priority)
     local id = call('RPOP', list)
     local is_whole, time, alone = true, nil, nil
-    if id then is_whole, time, alone = guarded(limits.blocked, key, id, true) end
+    if id then is_whole, time, alone = pcall(limits.blocked, key, id, true) end
     if not is_whole then time, alone = now + RETRY_MS, nil end
     if time then
       call('RPUSH', list, id)
       return limits.park(key, time, alone)
     end
-    local member = id and take(id, from or priority, true)
+    local member = id and take(turn, id, from or priority, true)
     if member then occupy(key, id, member) elseif id then limits.let_go_if_ended(key, id) end
     if limits.shared and not member then limits.pass_turn(key) end
     -- A job that could not be run, such as an expired one, was no turn.
@@ -203,8 +206,9 @@ local function add_turns(limits)
     end
   end
 
-  --- Claims jobs of keys that are not full, one of each in turn. `take` claims a job and returns its member.
-  local function take_turns(priority, has_room, take)
+  --- Claims jobs of keys that are not full, one of each in turn. `take` claims a job and returns its
+  --- member; `turn` is that of claim.lua.
+  local function take_turns(turn, priority, has_room, take)
     local ring, visits = keys.limits .. 'ready:' .. priority, 0
     while has_room() do
       local key = call('ZRANGE', ring, '0', '0')[1]
@@ -212,8 +216,8 @@ local function add_turns(limits)
       visits = visits + 1
       limits.is_over = limits.is_over or visits > MAX_VISITS
       if limits.is_over then return end
-      if not guarded(take_turn, priority, key, take) then
-        guarded(limits.park, key, now + RETRY_MS)
+      if not pcall(take_turn, turn, priority, key, take) then
+        pcall(limits.park, key, now + RETRY_MS)
         call('ZREM', ring, key)
       end
     end
@@ -237,5 +241,4 @@ local function add_turns(limits)
   limits.move_due, limits.take_turns = move_due, take_turns
   limits.pass_on = pass_on
   limits.next_time, limits.time_left = next_time, time_left
-  return limits
 end

@@ -1,36 +1,38 @@
---- Limits by key: which jobs of a function may run when. Uses `call`, `pcall`, `keys` and `now` of the script.
---- docs/understand/protocol.md, "Limits", has the keys.
--- include limit-shares
-
---- The numbers of rules; nil if they have another form. Those that no limit can have count as absent.
-local function numbers_of(text)
-  local concurrency, max, per = string.match(text or '', '^(%d*):(%d*):(%d*)')
-  if not concurrency then return nil end
-  local function within(number, most)
-    number = tonumber(number)
-    return number and number >= 1 and number <= most and number or nil
-  end
-  max, per = within(max, 100000), within(per, 2 ^ 43)
-  if not (max and per) then max, per = nil, nil end
-  return { within(concurrency, 2 ^ 53), max, per }
-end
+--- Limits by key: which jobs of a function may run when. docs/understand/protocol.md, "Limits", has the keys.
+-- Gives open_limits
+-- include calls: call, try
+-- include limit-shares: add_shares
 
 --- Opens the limit of a function, from the rules that are stored; nil if they have another form. All functions are made here: for
---- functions without a limit they cost nothing.
-local function open_limits(rules, override)
+--- functions without a limit they cost nothing. `keys` has jobs, limits and wake, and those that a script names besides.
+local function open_limits(keys, now, rules, override)
+  --- The numbers of rules; nil if they have another form. Those that no limit can have count as absent.
+  local function numbers_of(text)
+    local concurrency, max, per = string.match(text or '', '^(%d*):(%d*):(%d*)')
+    if not concurrency then return nil end
+    local function within(number, most)
+      number = tonumber(number)
+      return number and number >= 1 and number <= most and number or nil
+    end
+    max, per = within(max, 100000), within(per, 2 ^ 43)
+    if not (max and per) then max, per = nil, nil end
+    return { within(concurrency, 2 ^ 53), max, per }
+  end
+
   local numbers, order, shared = string.match(rules or ':::fair:', '^(%d*:%d*:%d*):(%a+):(.*)$')
   if not numbers then return nil end
-  local limits = { space = keys.limits, strict = order == 'strict', mark = '' }
+  local limits = { keys = keys, now = now, space = keys.limits, strict = order == 'strict', mark = '' }
   if shared ~= '' then
     limits.space, limits.shared, limits.mark = 'shared-limit:' .. shared .. ':', true, keys.limits
-    local stored = pcall('HMGET', limits.space .. 'rules', 'limit', 'override')
+    local stored = try('HMGET', limits.space .. 'rules', 'limit', 'override')
     numbers, override = stored[1] or '::', stored[2]
   end
   local found = numbers_of(override) or numbers_of(numbers) or {}
   limits.concurrency, limits.max, limits.per = found[1], found[2], found[3]
 
   local PRIORITIES, NEVER = { 'high', 'normal', 'low' }, math.huge
-  if limits.shared then add_shares(limits, PRIORITIES) end
+  limits.PRIORITIES, limits.NEVER = PRIORITIES, NEVER
+  if limits.shared then add_shares(limits) end
   --- How many keys and due jobs one call moves: more would block the server.
   local MAX_MOVES = 100
   --- How far starts may be in the future, in ms: another server may have become the master.
@@ -164,16 +166,16 @@ local function open_limits(rules, override)
 
   --- Lets a job of a strict key go if it has ended or is gone. One that runs may stand in a list as well.
   local function let_go_if_ended(key, id)
-    local status = call('HGET', keys.limits .. 'holders', key) == id and (pcall('HGET', keys.jobs .. id, 'status') or '')
+    local status = call('HGET', keys.limits .. 'holders', key) == id and (try('HGET', keys.jobs .. id, 'status') or '')
     if status and status ~= 'idle' and status ~= 'busy' then let_go(key, id) end
   end
 
   --- Makes a job wait for its key's turn, in front of the others or behind them. Returns false if a key has another type.
   local function await_turn(key, priority, id, in_front)
     local list = list_of(key, priority)
-    local holder = in_front and limits.strict and pcall('HGET', keys.limits .. 'holders', key)
+    local holder = in_front and limits.strict and try('HGET', keys.limits .. 'holders', key)
     if type(holder) == 'table' then holder = nil end
-    local queued = pcall(in_front and 'RPUSH' or 'LPUSH', list, id)
+    local queued = try(in_front and 'RPUSH' or 'LPUSH', list, id)
     if type(queued) ~= 'number' then return false end
     if holder and holder ~= id and call('LINDEX', list, -2) == holder then
       -- This job had begun before the order became strict. The one that holds the key stays in front.
@@ -207,8 +209,8 @@ local function open_limits(rules, override)
 
   --- Makes a job wait for a time, in ms.
   local function await_time(key, id, time)
-    pcall('SADD', keys.limits .. 'later:' .. key, id)
-    return pcall('ZADD', keys.limits .. 'due', string.format('%.0f', time), entry_of(key, id))
+    try('SADD', keys.limits .. 'later:' .. key, id)
+    return try('ZADD', keys.limits .. 'due', string.format('%.0f', time), entry_of(key, id))
   end
 
   --- Removes a job that waits for a time.
@@ -245,6 +247,6 @@ local function open_limits(rules, override)
   limits.forget_time, limits.vacate = forget_time, vacate
   limits.add_rings = add_rings
   limits.latest = limits.per and limits.per + MAX_SKEW + 1
-  limits.PRIORITIES, limits.NEVER, limits.MAX_MOVES = PRIORITIES, NEVER, MAX_MOVES
+  limits.MAX_MOVES = MAX_MOVES
   return limits
 end

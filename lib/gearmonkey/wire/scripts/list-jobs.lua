@@ -12,10 +12,14 @@
   a sorted set a is the last score, and b how many of that score are left out. So jobs that come and go meanwhile move no
   page of a sorted set. Lists are read near their ends only, since more would block the server.
 ]]
--- include clock
--- include limit-prefix
--- include reads
--- include kept
+-- include calls: call
+-- include clock: clock
+-- include job-fields: fields_of
+-- include kept: first_kept
+-- include limit-prefix: limit_prefix
+-- include limits: open_limits
+-- include reads: read
+-- include waiting-keys: lists_of_keys
 
 local now, state, newest = clock(ARGV[1]), ARGV[3], ARGV[4] == 'newest'
 local size, page, payloads, wanted = tonumber(ARGV[5]), ARGV[6], ARGV[7] == '1', ARGV[8]
@@ -23,12 +27,8 @@ local keys = { jobs = KEYS[1], limits = limit_prefix(KEYS[1]), wake = '' }
 --- How far from its ends a list is read; how many running jobs are looked at; how often more is read if jobs are gone.
 local DEEP, MOST_RUNNING, MOST_ROUNDS = 10000, 1000, 5
 
--- include limits
--- include waiting-keys
--- include job-fields
-
 local control = read({}, 'HMGET', KEYS[2], 'limit', 'override')
-local limits = control[1] and open_limits(control[1], control[2])
+local limits = control[1] and open_limits(keys, now, control[1], control[2])
 
 --- A source has `total` and `window(a, b)`, which returns up to one more than `size` entries { id, rank }.
 local function list_source(key)
@@ -187,7 +187,7 @@ while more and #reply < 2 * size and rounds < MOST_ROUNDS do
   rounds = rounds + 1
   for _, id in ipairs(ids) do
     local due = state == 'scheduled' and is_retry(id)
-    local job = not (due and due > now) and fields_of(id, statuses, payloads)
+    local job = not (due and due > now) and fields_of(keys.jobs, id, statuses, payloads)
     if job then reply[#reply + 1], reply[#reply + 2] = id, job end
   end
 end

@@ -1,7 +1,10 @@
+-- Gives look_again_at
+-- include calls: call
+
 --- Has the next claims look again at keys of a limit that are set aside: those of the prefixes in `left`, "CURSOR PREFIX", and
 --- on further lines the prefixes that come then. Those of another limit than `space` are moved there. A call looks at some
 --- hundred, as more would block the server, and notes in the control hash what is left. Returns whether anything is.
---- `own` is the prefix of the function. Uses `call`.
+--- `own` is the prefix of the function.
 local function look_again_at(left, control, own, wake, space)
   local MOST, MAX_SCANS = 500, 10
   local user, shared = own .. '\n' .. wake, space ~= own

@@ -17,37 +17,40 @@
 
   One call finds out whether any function has work at all, since most functions of an idle worker have none.
 ]]
--- include clock
--- include limit-prefix
--- include queues
--- include recovery
+-- include calls: call, try
+-- include clock: clock
+-- include idle-limit: keeps_nothing
+-- include limit-turns: add_turns
+-- include limits: open_limits
+-- include queues: is_waiting, next_due
+-- include recovery: may_recover
+-- include signals: give_signal
 
 local KEYS_A_FUNCTION, WORK_KEYS, WAKE = 11, 9, 6
 --- In ms.
 local LONGEST_HOLD = 10000
 local worker, hold, every = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]) or 0
-local call, pcall = redis.call, redis.pcall
-local keys, now
+local now
 
 --- A write that uses no memory. After it Redis allows other writes of the script even if its memory is full.
 local function allow_writes()
-  redis.pcall('LTRIM', KEYS[WAKE], 0, 0)
+  try('LTRIM', KEYS[WAKE], 0, 0)
 end
 
 --- Whether this worker leads; if it led before, its time is extended. A key of another type or without an expiry was
 --- not written by a worker of this package, and is replaced; so is one that lives for too long, since the clock was set back.
 local function leads(key, known)
   local is_other = known and known ~= worker
-  local left = is_other and redis.call('PTTL', key) or -1
+  local left = is_other and call('PTTL', key) or -1
   if left >= 0 and (hold == 0 or left <= math.max(LONGEST_HOLD, hold)) then return false end
   if hold > 0 then
     local set = { 'SET', key, worker, 'PX', string.format('%.0f', hold) }
-    if redis.pcall(unpack(set)).err then
+    if try(unpack(set)).err then
       allow_writes()
-      redis.call(unpack(set))
+      call(unpack(set))
     end
   elseif known and not is_other then
-    redis.call('DEL', key)
+    call('DEL', key)
   end
   return hold > 0
 end
@@ -58,7 +61,7 @@ local function elect()
   for i = KEYS_A_FUNCTION, #KEYS, KEYS_A_FUNCTION do
     names[#names + 1], names[#names + 2] = KEYS[i - 1], KEYS[i]
   end
-  local known = redis.call('MGET', unpack(names))
+  local known = call('MGET', unpack(names))
   for i = 1, #names, 2 do
     local plain = known[i + 1] and 2 or 1
     elected[#elected + 1] = leads(names[i], known[i]) and plain or 0
@@ -68,49 +71,44 @@ end
 
 --- The lowest score; the protocol has no scores below 0.
 local function first(key)
-  local entry = redis.pcall('ZRANGEBYSCORE', key, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+  local entry = try('ZRANGEBYSCORE', key, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   return not entry.err and entry[2] and tonumber(entry[2]) or nil
 end
 
--- include limits
--- include limit-turns
--- include idle-limit
--- include signals
-
 --- Gives jobs the signals that plain clients have pushed: "id:name:data".
-local function take_signals(key)
+local function take_signals(keys, key)
   local MOST = 100
-  local entries = pcall('RPOP', key, MOST)
+  local entries = try('RPOP', key, MOST)
   if not entries or entries.err then return end
   for _, entry in ipairs(entries) do
     local id, name, data = string.match(entry, '^(%d+):([^:]+):(.*)$')
-    if id then give_signal(id, '', name, data) end
+    if id then give_signal(keys, now, id, '', name, data) end
   end
 end
 
 --- Whether a function that is not paused has jobs to claim, ms until its next job is due, or -1, and whether it has flows.
 --- `runs`: whether jobs run.
-local function look_for_jobs(scheduled, high, normal, low, flows, stored, fn, runs)
+local function look_for_jobs(keys, high, normal, low, flows, stored, fn, runs)
   local signals = 'queue:' .. fn .. ':signals'
   -- One call for the usual case that there is none of these.
-  local any = pcall('EXISTS', high, normal, low, signals, flows) ~= 0
-  if any then take_signals(signals) end
-  local has_flows = any and pcall('EXISTS', flows) == 1
-  local wait = next_due(scheduled, now)
+  local any = try('EXISTS', high, normal, low, signals, flows) ~= 0
+  if any then take_signals(keys, signals) end
+  local has_flows = any and try('EXISTS', flows) == 1
+  local wait = next_due(keys.scheduled, now)
   local work = wait == 0 or (any and (is_waiting(high) or is_waiting(normal) or is_waiting(low)))
-  local limits = stored[2] and open_limits(stored[2], stored[3])
+  local limits = stored[2] and open_limits(keys, now, stored[2], stored[3])
   if not limits then return work, wait, has_flows end
-  local turns = add_turns(limits)
-  local due = turns.next_time()
+  add_turns(limits)
+  local due = limits.next_time()
   if due then wait = wait < 0 and due or math.min(wait, due) end
   local rings = {}
   limits.add_rings(rings)
-  return work or wait == 0 or call('EXISTS', unpack(rings)) > 0 or turns.is_stuck(runs), wait, has_flows
+  return work or wait == 0 or call('EXISTS', unpack(rings)) > 0 or limits.is_stuck(runs), wait, has_flows
 end
 
 --- Sets the marker if there is work. Returns ms until the next job is due and until the next tick, or -1, and 1 if it has flows.
 local function look(leases, scheduled, high, normal, low, wake, ticks, control, flows)
-  local stored = pcall('HMGET', control, 'paused', 'limit', 'override')
+  local stored = try('HMGET', control, 'paused', 'limit', 'override')
   local fn = string.sub(control, #'control:' + 1)
   -- The usual case of a function with a limit.
   if stored[2] and keeps_nothing(stored[2], 'limit:' .. fn .. ':')
@@ -119,16 +117,18 @@ local function look(leases, scheduled, high, normal, low, wake, ticks, control, 
   end
   local expiry, wait, has_flows = first(leases), -1, false
   local work = expiry and may_recover(fn, now, nil, every) and expiry <= now
-  keys = { limits = 'limit:' .. fn .. ':', wake = wake, jobs = 'job:' .. fn .. ':', scheduled = scheduled }
+  local keys = {
+    limits = 'limit:' .. fn .. ':', wake = wake, jobs = 'job:' .. fn .. ':', scheduled = scheduled, control = control,
+  }
   if not stored[1] then
     local has_jobs
-    has_jobs, wait, has_flows = look_for_jobs(scheduled, high, normal, low, flows, stored, fn, expiry ~= nil)
+    has_jobs, wait, has_flows = look_for_jobs(keys, high, normal, low, flows, stored, fn, expiry ~= nil)
     work = work or has_jobs
   end
-  local set = redis.pcall('LLEN', wake)
+  local set = try('LLEN', wake)
   -- A key of another type would make the blocking calls of all workers fail.
-  if type(set) ~= 'number' then set = redis.call('DEL', wake) - 1 end
-  if work and set == 0 then redis.call('LPUSH', wake, '1') end
+  if type(set) ~= 'number' then set = call('DEL', wake) - 1 end
+  if work and set == 0 then call('LPUSH', wake, '1') end
   local tick = first(ticks)
   return wait, tick and math.max(0, math.ceil(tick - now)) or -1, has_flows and 1 or 0
 end
@@ -141,7 +141,7 @@ local function any_work(elected)
       for key = i, i + WORK_KEYS - 1 do keys[#keys + 1] = KEYS[key] end
     end
   end
-  return #keys > 0 and redis.call('EXISTS', unpack(keys)) > 0
+  return #keys > 0 and call('EXISTS', unpack(keys)) > 0
 end
 
 local elected = worker ~= '' and elect() or {}
@@ -150,7 +150,7 @@ local replies = {}
 for i = 1, #KEYS, KEYS_A_FUNCTION do
   local leading, last, wait, tick, flows = elected[#replies / 4 + 1], i + WORK_KEYS - 1, -1, -1, 0
   local alone = #KEYS == KEYS_A_FUNCTION
-  if looks and leading ~= 0 and (alone or redis.call('EXISTS', unpack(KEYS, i, last)) > 0) then
+  if looks and leading ~= 0 and (alone or call('EXISTS', unpack(KEYS, i, last)) > 0) then
     if not now then
       allow_writes()
       now = clock(ARGV[1])

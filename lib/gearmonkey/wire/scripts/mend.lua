@@ -11,26 +11,23 @@
   A job that has changed meanwhile is left out, and so is one that others wait for, where jobs are deleted. A call that is sent again after a lost reply does nothing twice and returns
   the same number, unless a job was moved or deleted by another call in between.
 ]]
--- include clock
--- include flow-keys
--- include foreign
--- include limit-prefix
--- include refuses-writes
--- include rights
+-- include calls: call, try
+-- include clock: clock
+-- include foreign: count
+-- include limit-prefix: limit_prefix
+-- include limits: open_limits
+-- include refuses-writes: refuses_writes
+-- include rights: missing_right
+-- include unbegun: flow_key, is_unbegun
 
--- Lua's own, which also catches errors of redis.call.
-local guarded = pcall
-local call, pcall = redis.call, redis.pcall
 local verb, name = ARGV[2], ARGV[3]
 local keys = { jobs = KEYS[1], limits = limit_prefix(KEYS[1]), wake = KEYS[8], high = KEYS[5], normal = KEYS[6], low = KEYS[7] }
 local members = 'queue:' .. string.sub(KEYS[1], 5, -2) .. ':flows'
 local now = clock(ARGV[1])
 local stamp = string.format('%.0f', now)
 
--- include limits
-
 local control = call('HMGET', KEYS[4], 'limit', 'override')
-local limits = control[1] and open_limits(control[1], control[2])
+local limits = control[1] and open_limits(keys, now, control[1], control[2])
 
 local function unlist(id)
   call('ZREM', KEYS[9], id)
@@ -47,12 +44,12 @@ end
 
 --- Removes a job that had expired from where it still waits. Searched from the right, where old jobs are.
 local function remove_waiting(id, key)
-  if type(pcall('ZREM', KEYS[11], id)) ~= 'number' then return end
+  if type(try('ZREM', KEYS[11], id)) ~= 'number' then return end
   for _, priority in ipairs({ 'high', 'normal', 'low' }) do
-    pcall('LREM', keys[priority], -1, id)
-    if key and limits then pcall('LREM', limits.list_of(key, priority), -1, id) end
+    try('LREM', keys[priority], -1, id)
+    if key and limits then try('LREM', limits.list_of(key, priority), -1, id) end
   end
-  if key and limits then guarded(limits.forget_time, key, id) end
+  if key and limits then pcall(limits.forget_time, key, id) end
 end
 
 --- Puts a job behind those that wait in its queue, or in the list of its key. Returns false if that has another type.
@@ -65,7 +62,7 @@ local function queued(id, from, key)
     if has_let_go then limits.refresh(key) end
     return waits
   end
-  local pushed = pcall('LPUSH', keys[priority], id)
+  local pushed = try('LPUSH', keys[priority], id)
   if refuses_writes(pushed) then call('LPUSH', keys[priority], id) end
   return type(pushed) == 'number'
 end
@@ -99,7 +96,7 @@ local function retry(id, job)
   if call('EXISTS', hash .. ':children', hash .. ':parents') > 0 then call('ZADD', members, 'NX', '1', id) end
   call('DEL', KEYS[2] .. id)
   unlist(id)
-  pcall('PUBLISH', KEYS[3], 'create:' .. id)
+  try('PUBLISH', KEYS[3], 'create:' .. id)
   return 1
 end
 
@@ -114,7 +111,7 @@ end
 
 --- Returns 1 if the job was moved or deleted, by this call or when it was sent before.
 local function mend(id, finished)
-  local job = pcall('HMGET', keys.jobs .. id, 'status', 'finished', 'queue', 'key', 'options', 'retried', 'queued', 'waits',
+  local job = try('HMGET', keys.jobs .. id, 'status', 'finished', 'queue', 'key', 'options', 'retried', 'queued', 'waits',
     'flow', 'held', 'after')
   if job.err then return 0 end
   if verb == 'discard' and not job[1] then
@@ -132,7 +129,7 @@ local refusal = missing_right('HSET', keys.jobs .. 'x', 'x', 'x') or missing_rig
 if refusal then return refusal end
 
 -- Writes nothing, as no job has this name: a server whose memory is full refuses it, and so the whole call.
-local written = verb == 'retry' and pcall('ZADD', KEYS[9], 'XX', stamp, name)
+local written = verb == 'retry' and try('ZADD', KEYS[9], 'XX', stamp, name)
 if type(written) == 'table' and string.find(written.err, 'OOM', 1, true) then return written end
 
 local mended = 0

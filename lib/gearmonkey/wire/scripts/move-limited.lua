@@ -1,5 +1,10 @@
+-- Gives move_limited
+-- include calls: call, try
+-- include limits: open_limits
+
 --- Removes a job from where it waits for its key. Returns its time in ms and its priority; nil if it waits nowhere.
-local function leave_key(limits, key)
+local function leave_key(limits, key, id)
+  local keys = limits.keys
   local due = call('ZSCORE', keys.limits .. 'due', limits.entry_of(key, id))
   if due then
     limits.forget_time(key, id)
@@ -10,15 +15,17 @@ local function leave_key(limits, key)
   end
 end
 
---- Moves a job with a key to another key, priority or time. Returns false if a worker has it.
-local function move_limited(from, to)
+--- Moves a job with a key to another key, priority or time. Returns false if a worker has it. `keys` has jobs, limits, wake and
+--- control; `target` and `score` are those of update.lua.
+local function move_limited(keys, now, id, from, to, target, score)
+  local hash = keys.jobs .. id
   local stored = call('HMGET', keys.control, 'limit', 'override')
-  local limits = open_limits(stored[1], stored[2])
+  local limits = open_limits(keys, now, stored[1], stored[2])
   local wanted = ({ [3] = 'high', [4] = 'normal', [5] = 'low' })[target]
   -- In its list already, it keeps its place.
-  if limits and from == to and wanted and type(pcall('LPOS', limits.list_of(from, wanted), id)) == 'number' then return true end
+  if limits and from == to and wanted and type(try('LPOS', limits.list_of(from, wanted), id)) == 'number' then return true end
   local due, priority
-  if limits then due, priority = leave_key(limits, from) end
+  if limits then due, priority = leave_key(limits, from, id) end
   if not due then return false end
   if score ~= '' then due = score * 1000 elseif wanted then due, priority = 0, wanted end
   call('HSET', hash, 'key', to, 'queue', priority)

@@ -1,3 +1,5 @@
+-- Gives next_tick
+
 --- Milliseconds until the first tick of a function's schedules is due, or -1.
 local function next_tick(ticks, now)
   local first = redis.call('ZRANGEBYSCORE', ticks, '-inf', '+inf', 'WITHSCORES', 'LIMIT', '0', '1')

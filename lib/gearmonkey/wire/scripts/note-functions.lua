@@ -7,7 +7,8 @@
 
   Entries of programs whose clocks are far ahead are removed: they would stand before all others, and never be forgotten.
 ]]
--- include clock
+-- include clock: clock
+
 local now = clock('')
 
 local removed = redis.pcall('ZREMRANGEBYSCORE', KEYS[1], '(' .. string.format('%.0f', now + ARGV[2]), '+inf')

@@ -8,20 +8,20 @@
   of its limit that have jobs and may start none; 1 if it is paused, else 0; when the oldest waiting job was created, or '';
   workers.
 ]]
--- include clock
--- include limit-prefix
--- include reads
--- include kept
+-- include calls: call
+-- include clock: clock
+-- include kept: first_kept
+-- include limit-prefix: limit_prefix
+-- include limits: open_limits
+-- include reads: read
+-- include waiting-keys: lists_of_keys
 
 local now = clock(ARGV[1])
 local keys = { jobs = KEYS[1], limits = limit_prefix(KEYS[1]), wake = '' }
 local after = string.format('(%.0f', now)
 
--- include limits
--- include waiting-keys
-
 local control = read({}, 'HMGET', KEYS[2], 'paused', 'limit', 'override')
-local limits = control[2] and open_limits(control[2], control[3])
+local limits = control[2] and open_limits(keys, now, control[2], control[3])
 local waiting = { high = read(0, 'LLEN', KEYS[5]), normal = read(0, 'LLEN', KEYS[6]), low = read(0, 'LLEN', KEYS[7]) }
 local later, full, oldest = read(0, 'ZCARD', KEYS[4]), 0, nil
 
@@ -56,11 +56,11 @@ look_at_oldest()
 local retrying = math.min(later, read(0, 'ZCOUNT', KEYS[8], after, '+inf'))
 local ended = {}
 for i = 1, 3 do ended[i] = read(0, 'ZCOUNT', KEYS[8 + i], first_kept(KEYS[8 + i], now, ARGV[2]), '+inf') end
-local count = tonumber(read(false, 'GET', KEYS[12]) or nil) or 0
+local workers = tonumber(read(false, 'GET', KEYS[12]) or nil) or 0
 local dead = read(0, 'ZCOUNT', KEYS[13], '-inf', string.format('%.0f', now))
 local reply = {
   waiting.high, waiting.normal, waiting.low, later - retrying, retrying, read(0, 'ZCARD', KEYS[3]),
-  ended[1], ended[2], ended[3], full, control[1] and 1 or 0, oldest or '', math.max(0, count - dead),
+  ended[1], ended[2], ended[3], full, control[1] and 1 or 0, oldest or '', math.max(0, workers - dead),
 }
 for i, value in ipairs(reply) do reply[i] = type(value) == 'number' and string.format('%.0f', value) or value end
 return reply

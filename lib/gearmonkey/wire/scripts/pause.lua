@@ -8,9 +8,10 @@
 
   Its first write uses no memory: Redis then allows the others even if its memory is full.
 ]]
--- include clock
+-- include calls: call
+-- include clock: clock
 
-local call, control, pauses = redis.call, KEYS[1], ARGV[2] == '1'
+local control, pauses = KEYS[1], ARGV[2] == '1'
 local is_paused = call('HMGET', control, 'paused')[1] ~= false
 if is_paused == pauses then return 0 end
 call('PUBLISH', control, pauses and 'paused' or 'resumed')

@@ -12,7 +12,7 @@
   Plain workers count themselves, so the count is only changed by a difference. It never expires, because the INCR of a
   plain worker would be lost with it. If all workers died, the next one that signs on subtracts them.
 ]]
--- include clock
+-- include clock: clock
 
 local now, worker, hold = clock(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 --- There are at least four heartbeats in the time of a presence.

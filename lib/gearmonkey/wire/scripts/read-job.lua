@@ -7,8 +7,9 @@
   of others, for `input`, and for `output` unless that is the only word on why the job failed. Nothing if there is no job, or one
   of a flow that is still being created.
 ]]
--- include reads
--- include unbegun
+-- include calls: call
+-- include reads: read
+-- include unbegun: is_unbegun
 
 local MOST_FIELDS, MOST_LENGTH = 10000, 4194304
 local key, most = KEYS[1] .. ARGV[1], tonumber(ARGV[2])

@@ -6,16 +6,15 @@
   Returns { key, waiting, running, ms since 1970 from which it may start a job: 0 for now, -1 if that is not known,
   the job that holds it or '' … }; false if the function has no limit.
 ]]
--- include clock
+-- include calls: call
+-- include clock: clock
+-- include limits: open_limits
 
-local call, pcall = redis.call, redis.pcall
 local keys = { control = KEYS[1], limits = KEYS[2], jobs = KEYS[3], wake = KEYS[4] }
 local now, size = clock(ARGV[1]), tonumber(ARGV[2])
 
--- include limits
-
 local stored = call('HMGET', keys.control, 'limit', 'override')
-local limits = stored[1] and open_limits(unpack(stored))
+local limits = stored[1] and open_limits(keys, now, unpack(stored))
 if not limits then return false end
 
 local found, order = {}, {}

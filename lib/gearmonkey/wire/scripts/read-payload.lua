@@ -6,8 +6,9 @@
   Returns its status, the length, and the beginning: '' if it is longer than 64 MiB, since copying it would block the server.
   Nothing if there is no such job or field, or the job is of a flow that is still being created.
 ]]
--- include reads
--- include unbegun
+-- include calls: call
+-- include reads: read
+-- include unbegun: is_unbegun
 
 local LARGEST = 67108864
 local key, field, most = KEYS[1] .. ARGV[1], ARGV[2], tonumber(ARGV[3])

@@ -1,13 +1,16 @@
+-- Gives may_recover
+-- include calls: try
+
 --- Leases end further ahead than any lease lasts when the clock was set back, and none would be recovered until then: they
 --- end as if they had begun now.
 local function shorten_leases(fn, now, longest)
   local latest = string.format('%.0f', now + longest)
   for _ = 1, 100 do
-    local ahead = redis.pcall('ZRANGEBYSCORE', 'lease:' .. fn, '(' .. latest, '+inf', 'LIMIT', '0', '100')
+    local ahead = try('ZRANGEBYSCORE', 'lease:' .. fn, '(' .. latest, '+inf', 'LIMIT', '0', '100')
     if ahead.err or #ahead == 0 then return end
     local members = {}
     for _, member in ipairs(ahead) do members[#members + 1], members[#members + 2] = latest, member end
-    redis.pcall('ZADD', 'lease:' .. fn, 'XX', unpack(members))
+    try('ZADD', 'lease:' .. fn, 'XX', unpack(members))
   end
 end
 
@@ -20,7 +23,7 @@ end
 local function may_recover(fn, now, lease, every)
   local LONGEST_GAP, GRACE, MOST_LATE = 1500, 3 / 8, 8
   local key = 'recovery:' .. fn
-  local stored = redis.pcall('GET', key)
+  local stored = try('GET', key)
   local looked, from, shortest, longest, late =
     string.match(type(stored) == 'string' and stored or '', '^(%d+):(%d+):(%d+):(%d+):(%d+)$')
   looked, from, late = tonumber(looked), tonumber(from) or 0, tonumber(late) or 0
@@ -36,6 +39,6 @@ local function may_recover(fn, now, lease, every)
   elseif not is_late and now >= from then
     late = 0
   end
-  redis.pcall('SET', key, string.format('%.0f:%.0f:%.0f:%.0f:%.0f', now, from, shortest, longest, late), 'EX', '86400')
+  try('SET', key, string.format('%.0f:%.0f:%.0f:%.0f:%.0f', now, from, shortest, longest, late), 'EX', '86400')
   return now >= from
 end

@@ -1,3 +1,5 @@
+-- Gives refuses_writes
+
 --- Whether a reply is the error of a server that takes no writes now, as while it fails over: the call has to fail as a whole, so
 --- that it is sent again. Other errors are those of one key.
 local function refuses_writes(reply)

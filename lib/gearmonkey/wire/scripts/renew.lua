@@ -7,7 +7,7 @@
 
   Its first write uses no memory: Redis then allows the others even if its memory is full.
 ]]
--- include clock
+-- include clock: clock
 
 local expiry, worker = clock(ARGV[1]) + tonumber(ARGV[2]), ARGV[3]
 local lost = {}

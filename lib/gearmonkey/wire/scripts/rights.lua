@@ -1,3 +1,5 @@
+-- Gives missing_right
+
 --- Returns an error reply if the user may not run this command. Check this before any write, since rights may be revoked
 --- at any time. Servers before Redis 7 can't tell.
 local function missing_right(command, key, ...)

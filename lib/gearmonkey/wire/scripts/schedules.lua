@@ -9,8 +9,9 @@
 
   A reply with many large inputs would hold up the server: beyond 1 MiB a page has only ids, to be read by their names.
 ]]
--- include clock
--- include read-schedule
+-- include clock: clock
+-- include read-schedule: read_schedule
+
 local schedules, ticks = KEYS[1], KEYS[2]
 local MAX_BYTES, FIELDS = 1048576, 6
 local reply, bytes = { clock(ARGV[1]), '0' }, 0

@@ -8,7 +8,9 @@
 
   Keys that are full are looked at again by the next claims: some by each call, and by each recovery if no more calls come.
 ]]
-local call = redis.call
+-- include calls: call
+-- include look-again: look_again_at
+
 local control, field, value, numbers = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 local own, wake = KEYS[2], KEYS[3]
 
@@ -41,8 +43,6 @@ local function look_at(prefix)
   end
   if call('EXISTS', prefix .. 'parked') == 1 then prefixes[#prefixes + 1] = prefix end
 end
-
--- include look-again
 
 if field == 'rest' then return looks ~= '' and look_again_at(looks, control, own, wake, space) and 2 or 1 end
 for prefix in string.gmatch(string.gsub(looks, '^%d+ ', ''), '[^\n]+') do look_at(prefix) end

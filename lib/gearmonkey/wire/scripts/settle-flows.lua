@@ -11,18 +11,19 @@
   settled, as for lack of a right, or since their flow has not begun: others go on, and it is tried again with the next look.
   Those of the score 3 are no jobs, but functions: flow-functions.lua.
 ]]
--- include clock
--- include finish
--- include flow-keys
--- include foreign
--- include expiry
+-- include calls: call, try
+-- include clock: clock
+-- include expiry: EXPIRES, expire_waiting
+-- include flow-keys: keys_of, parse_entry
+-- include flow-moves: flow_turn, release
+-- include foreign: count
+-- include reads: read
+-- include unbegun: flow_key, is_unbegun
 
-local guarded = pcall
--- include reads
 local members, k = KEYS[1], keys_of(string.sub(KEYS[2], 5, -2))
 local now, budget = clock(ARGV[1]), tonumber(ARGV[2])
+local turn = flow_turn(now)
 k.has_flows = true
--- include flow-moves
 
 --- The part of a list behind what was done of it.
 local function rest_of(list, done)
@@ -31,7 +32,7 @@ end
 
 --- Ends the time for which the hash of a job is kept, and what belongs to it.
 local function let_expire(key, seconds)
-  for _, suffix in ipairs({ '', ':children', ':parents' }) do pcall('EXPIRE', key .. suffix, seconds or '90000') end
+  for _, suffix in ipairs({ '', ':children', ':parents' }) do try('EXPIRE', key .. suffix, seconds or '90000') end
 end
 
 --- Tells a parent that one job less may read its output.
@@ -64,7 +65,7 @@ local function tell_flows()
       call('EXPIRE', key, '90000')
       call('EXPIRE', key .. ':jobs', '90000')
     end
-    pcall('PUBLISH', keys_of(flow.fn).progress, 'flow:' .. flow.name)
+    try('PUBLISH', keys_of(flow.fn).progress, 'flow:' .. flow.name)
   end
 end
 
@@ -73,7 +74,7 @@ local function go_on(key, list, field, from, act)
   local entries = rest_of(key .. list, from)
   budget = budget - #entries
   for i, entry in ipairs(entries) do
-    local is_done, failure = guarded(act, entry)
+    local is_done, failure = pcall(act, entry)
     if not is_done then
       call('HSET', key, field, from + i - 1)
       error(failure, 0)
@@ -109,7 +110,7 @@ local function settle(id)
   if is_unbegun(job[7], job[2]) then return put_off(id, job[2]) end
   local succeeded = job[1] == 'success'
   local why = 'job ' .. id .. ' of "' .. k.fn .. '" ' .. (job[1] and 'did not succeed' or 'was deleted')
-  local function tell(entry) return release(entry, succeeded, why) end
+  local function tell(entry) return release(turn, entry, succeeded, why) end
   if not go_on(key, ':children', 'children-done', count(job[5]), tell) then return false end
   if not go_on(key, ':parents', 'parents-done', count(job[6]), let_go) then return false end
   if job[2] then count_end(job[2], succeeded) end
@@ -157,12 +158,12 @@ local awaited = {}
 local function note_awaited()
   for _, noted in ipairs(some_of(3, 100)) do
     local other = string.sub(noted, 2)
-    local left = pcall('ZCOUNT', keys_of(other).members, '-inf', '(3')
-    local is_led = pcall('EXISTS', 'leader:' .. other) == 1
+    local left = try('ZCOUNT', keys_of(other).members, '-inf', '(3')
+    local is_led = try('EXISTS', 'leader:' .. other) == 1
     if left == 0 then
       call('ZREM', members, noted)
       -- What is left there are names, at which no worker looks.
-      if not is_led then pcall('DEL', keys_of(other).members) end
+      if not is_led then try('DEL', keys_of(other).members) end
     elseif type(left) == 'number' and not is_led then
       awaited[#awaited + 1] = other
     end
@@ -181,8 +182,8 @@ end
 
 local problem = ''
 --- Settles a job, or sets it aside. A failure of a whole server is thrown.
-local function try(id)
-  local is_settled, failure = guarded(settle, id)
+local function settle_or_set_aside(id)
+  local is_settled, failure = pcall(settle, id)
   if is_settled then return end
   budget = budget - 1
   problem = type(failure) == 'table' and failure.err or tostring(failure)
@@ -195,7 +196,7 @@ local function run()
   while budget > 0 do
     local id = call('ZRANGEBYSCORE', members, '2', '2', 'LIMIT', '0', '1')[1]
     if not id then return end
-    try(id)
+    settle_or_set_aside(id)
   end
 end
 
@@ -204,5 +205,5 @@ call('ZREM', members, '')
 run()
 tell_flows()
 local others = {}
-for fn in pairs(touched) do if fn ~= k.fn then others[#others + 1] = fn end end
+for fn in pairs(turn.touched) do if fn ~= k.fn then others[#others + 1] = fn end end
 return { call('ZCOUNT', members, '2', '2') > 0 and 1 or 0, others, awaited, problem }

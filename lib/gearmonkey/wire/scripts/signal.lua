@@ -5,14 +5,11 @@
   ARGV[1] now in ms, or ''   ARGV[2] id   ARGV[3] mark, or '' for any job with this id   ARGV[4] name   ARGV[5] data
   Returns signalled, known (it had a signal of this name), finished, missing or lost (another job has the id).
 ]]
--- include clock
--- include limit-prefix
+-- include clock: clock
+-- include limit-prefix: limit_prefix
+-- include signals: give_signal
 
-local call, pcall = redis.call, redis.pcall
 local keys = { jobs = KEYS[1], scheduled = KEYS[2], wake = KEYS[3], limits = limit_prefix(KEYS[1]) }
 local now = clock(ARGV[1])
 
--- include limits
--- include signals
-
-return give_signal(ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+return give_signal(keys, now, ARGV[2], ARGV[3], ARGV[4], ARGV[5])

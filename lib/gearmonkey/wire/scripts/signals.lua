@@ -1,24 +1,28 @@
--- include unbegun
+-- Gives give_signal
+-- include calls: call, try
+-- include control-key: control_of
+-- include limits: open_limits
+-- include unbegun: is_unbegun
 
 --- Gives a job a signal. The first one with a name counts: a later one changes nothing. A job that waits for it is due now.
---- Uses `keys`, `now` and limits.lua of the script. Returns signalled, known, finished, missing or lost.
-local function give_signal(id, mark, name, data)
+--- `keys` has jobs, scheduled, wake and limits. Returns signalled, known, finished, missing or lost.
+local function give_signal(keys, now, id, mark, name, data)
   local key = keys.jobs .. id
-  local job = redis.pcall('HMGET', key, 'status', 'mark', 'waits', 'key', 'signal:' .. name, 'after', 'flow')
+  local job = try('HMGET', key, 'status', 'mark', 'waits', 'key', 'signal:' .. name, 'after', 'flow')
   if job.err or not job[1] or is_unbegun(job[6], job[7]) then return 'missing' end
   if mark ~= '' and (job[2] or '0') ~= mark then return 'lost' end
   if job[1] == 'success' or job[1] == 'error' then return 'finished' end
   if job[5] then return 'known' end
   local stamp, waits = string.format('%.0f', now), ':' .. (job[3] or '') .. ':'
-  redis.call('HSET', key, 'signal:' .. name, stamp .. ':' .. data)
+  call('HSET', key, 'signal:' .. name, stamp .. ':' .. data)
   if job[1] ~= 'idle' or not string.find(waits, ':' .. name .. ':', 1, true) then return 'signalled' end
-  redis.call('HSET', key, 'due', stamp)
-  local limits = job[4] and open_limits(unpack(redis.call('HMGET', control_of(keys.jobs), 'limit', 'override')))
+  call('HSET', key, 'due', stamp)
+  local limits = job[4] and open_limits(keys, now, unpack(call('HMGET', control_of(keys.jobs), 'limit', 'override')))
   if limits and limits.forget_time(job[4], id) == 1 then
     limits.await_time(job[4], id, now)
   else
-    redis.pcall('ZADD', keys.scheduled, 'XX', string.format('%.3f', now / 1000), id)
+    try('ZADD', keys.scheduled, 'XX', string.format('%.3f', now / 1000), id)
   end
-  if redis.pcall('EXISTS', keys.wake) == 0 then redis.pcall('LPUSH', keys.wake, '1') end
+  if try('EXISTS', keys.wake) == 0 then try('LPUSH', keys.wake, '1') end
   return 'signalled'
 end

@@ -4,7 +4,7 @@
   KEYS[1] prefix of the statistics
   ARGV[1] now in ms, or ''   ARGV[2] seconds for which they are kept   ARGV[3…] kind and count, in turn
 ]]
--- include clock
+-- include clock: clock
 
 local now = clock(ARGV[1])
 local key = KEYS[1] .. string.format('%.0f', math.floor(now / 3600000))

@@ -1,10 +1,8 @@
---- Puts new jobs into the index of tags, `tags:{FN}`. Uses `call` and `pcall` of the script.
--- include tag-entry
-
---- Whether a job's options, JSON, may have tags: headers may have the same name.
-local function may_have_tags(options)
-  return string.find(options, '"tags":', 1, true)
-end
+--- Puts new jobs into the index of tags, `tags:{FN}`.
+-- Gives open_tags
+-- include calls: try
+-- include tag-entry: tag_entry
+-- include tagged: may_have_tags
 
 --- For the jobs of one call. The key is not one of the script's: users without tags have no right to it.
 local function open_tags(jobs)
@@ -22,12 +20,12 @@ local function open_tags(jobs)
   end
 
   local function undo()
-    for from = 1, #entries, PART do pcall('ZREM', key, unpack(entries, from, math.min(from + PART - 1, #entries))) end
+    for from = 1, #entries, PART do try('ZREM', key, unpack(entries, from, math.min(from + PART - 1, #entries))) end
   end
 
   local function outlive(wait)
-    local left, wanted = pcall('PTTL', key), KEPT_MS + wait
-    if type(left) == 'number' and left < wanted - DAY_MS then pcall('EXPIRE', key, string.format('%.0f', wanted / 1000)) end
+    local left, wanted = try('PTTL', key), KEPT_MS + wait
+    if type(left) == 'number' and left < wanted - DAY_MS then try('EXPIRE', key, string.format('%.0f', wanted / 1000)) end
   end
 
   --- Removes entries of jobs that are gone: looks at as many as were added, again while some of them are. So about half of
@@ -35,14 +33,14 @@ local function open_tags(jobs)
   local function clean()
     local size = math.min(#entries, SAMPLE)
     for _ = 1, math.max(10, 2 * #entries / SAMPLE) do
-      local some, over = pcall('ZRANDMEMBER', key, size), {}
+      local some, over = try('ZRANDMEMBER', key, size), {}
       if some.err then return end
       for _, entry in ipairs(some) do
         local id = string.match(entry, '^%Z*%z%d%d(.*)$')
-        local job = id and pcall('HMGET', jobs .. id, 'status')
+        local job = id and try('HMGET', jobs .. id, 'status')
         if not id or (not job.err and not job[1]) then over[#over + 1] = entry end
       end
-      if #over > 0 then pcall('ZREM', key, unpack(over)) end
+      if #over > 0 then try('ZREM', key, unpack(over)) end
       if #over * 8 < #some then return end
     end
   end
@@ -52,7 +50,7 @@ local function open_tags(jobs)
     for from = 1, #entries, PART do
       local members = {}
       for i = from, math.min(from + PART - 1, #entries) do members[#members + 1], members[#members + 2] = '0', entries[i] end
-      local added = pcall('ZADD', key, unpack(members))
+      local added = try('ZADD', key, unpack(members))
       if type(added) == 'table' then
         undo()
         return added

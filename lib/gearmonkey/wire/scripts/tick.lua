@@ -13,9 +13,10 @@
   A tick only goes forward: it is taken by its version and slot, and the next one is set with its jobs. So it does not
   matter how many workers try, or whether one tries again after a lost reply.
 ]]
--- include clock
--- include next-tick
-local call, pcall = redis.call, redis.pcall
+-- include calls: call, try
+-- include clock: clock
+-- include next-tick: next_tick
+
 local ids, jobs, scheduled, channel, wake, schedules, ticks, unique = unpack(KEYS)
 local now, mark = clock(ARGV[1]), ARGV[2]
 local created = {}
@@ -30,7 +31,7 @@ end
 local function is_there(last, waits_only)
   local job, of = string.match(last or '', '^(%d+):(%d+)$')
   if not job then return false end
-  local found = pcall('HMGET', jobs .. job, 'status', 'mark', 'token', 'created')
+  local found = try('HMGET', jobs .. job, 'status', 'mark', 'token', 'created')
   if found.err or found[2] ~= of then return false end
   if found[1] == 'idle' then return true end
   if waits_only then return false end
@@ -40,7 +41,7 @@ end
 --- Whether a job with the unique key stands for a new one. Entries are those of unique.lua.
 local function is_taken(kind, span, key)
   if kind == '' then return false end
-  local entry = pcall('HMGET', unique, key)
+  local entry = try('HMGET', unique, key)
   local id, of, since, till = string.match(not entry.err and entry[1] or '', '^(%d+):(%d+):(%d+):?(%d*)$')
   if not id then return false end
   if kind == 'throttle' then return till ~= '' and now < tonumber(till) and now - since < tonumber(span) end
@@ -50,18 +51,18 @@ end
 --- Creates a job. Commands that Redis may refuse come first, or are undone. Returns its id, or nil and the refusal.
 local function create(input, due, options)
   local id = string.format('%.0f', call('INCRBY', ids, 1))
-  local queued = pcall('ZADD', scheduled, due, id)
+  local queued = try('ZADD', scheduled, due, id)
   if failed(queued) then
     call('INCRBY', ids, -1)
     return nil, queued
   end
   local fields = { 'status', 'idle', 'input', input, 'created', string.format('%.0f', now), 'mark', mark }
-  local written = pcall('HSET', jobs .. id, 'due', string.format('%.0f', due * 1000), 'options', options, unpack(fields))
+  local written = try('HSET', jobs .. id, 'due', string.format('%.0f', due * 1000), 'options', options, unpack(fields))
   if failed(written) then
-    pcall('ZREM', scheduled, id)
+    try('ZREM', scheduled, id)
     return nil, written
   end
-  pcall('PUBLISH', channel, 'create:' .. id)
+  try('PUBLISH', channel, 'create:' .. id)
   return id
 end
 
@@ -89,7 +90,7 @@ while at <= #ARGV do
         call('HSET', schedules, 'previous:' .. id, ARGV[job], 'job:' .. id, last, 'made:' .. id, made)
         if kind ~= '' then
           local ends = kind == 'throttle' and ':' .. string.format('%.0f', now + span) or ''
-          pcall('HSET', unique, key, last .. ':' .. string.format('%.0f', now) .. ends)
+          try('HSET', unique, key, last .. ':' .. string.format('%.0f', now) .. ends)
         end
         created[#created + 1], created[#created + 2] = id, new
       end
@@ -98,5 +99,5 @@ while at <= #ARGV do
   end
   at = at + 12 + 3 * count
 end
-if #created > 0 and pcall('EXISTS', wake) == 0 then pcall('LPUSH', wake, '1') end
+if #created > 0 and try('EXISTS', wake) == 0 then try('LPUSH', wake, '1') end
 return { next_tick(ticks, now), unpack(created) }

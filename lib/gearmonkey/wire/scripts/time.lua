@@ -4,5 +4,6 @@
   KEYS[1] job hash
   ARGV[1] now in ms, or ''
 ]]
--- include clock
+-- include clock: clock
+
 return clock(ARGV[1])

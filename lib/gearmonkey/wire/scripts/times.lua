@@ -1,3 +1,5 @@
+-- Gives times_of
+
 --- When new jobs are due and expire. Spans go by the server's clock: a client's may be wrong. `text` is "DUE" or "DUE:EXPIRES".
 --- DUE is '' for a list, seconds since 1970, or '+' and the ms until then; EXPIRES is ms since 1970, or '+' and the ms from when
 --- they may run. `now` is in ms. Returns seconds as text or '', and ms or nil.

@@ -10,9 +10,9 @@
   The lists expire an hour after their last entry may be shown, in case that no worker trims them any more. A list whose jobs
   are kept for longer than 25 hours says so to its readers: the score of the member '' is this time in ms, below 0.
 ]]
--- include clock
+-- include calls: try
+-- include clock: clock
 
-local pcall = redis.pcall
 local now, step = clock(ARGV[1]), tonumber(ARGV[2])
 local DEFAULT_MS = 90000000
 --- Those who wait for a job may read it for so long after its end.
@@ -24,40 +24,40 @@ local more = 0
 local function text(number) return string.format('%.0f', number) end
 
 local function drop(key, members)
-  pcall('ZREM', key, unpack(members))
+  try('ZREM', key, unpack(members))
   if #members == step then more = 1 end
 end
 
 local function drop_older(key, time)
-  local old = pcall('ZRANGEBYSCORE', key, '0', text(time), 'LIMIT', '0', ARGV[2])
+  local old = try('ZRANGEBYSCORE', key, '0', text(time), 'LIMIT', '0', ARGV[2])
   if not old.err and #old > 0 then drop(key, old) end
 end
 
 --- Whether settle-flows.lua has something to do for a job.
 local function is_member(jobs, id)
-  return pcall('ZSCORE', 'queue:' .. string.sub(jobs, #'job:' + 1, -2) .. ':flows', id)
+  return try('ZSCORE', 'queue:' .. string.sub(jobs, #'job:' + 1, -2) .. ':flows', id)
 end
 
 --- Deletes the oldest of the `length` jobs of a list beyond `most`, unless they have been retried or ended just now.
 local function drop_beyond(key, jobs, length, most)
   if length <= most then return end
   local first = text(math.min(length - most, step))
-  local old = pcall('ZRANGEBYSCORE', key, '0', text(now - GRACE_MS), 'WITHSCORES', 'LIMIT', '0', first)
+  local old = try('ZRANGEBYSCORE', key, '0', text(now - GRACE_MS), 'WITHSCORES', 'LIMIT', '0', first)
   if old.err or #old == 0 then return end
   local members = {}
   for i = 1, #old, 2 do
     local id = old[i]
-    local job = pcall('HMGET', jobs .. id, 'status', 'finished', 'held', 'kept')
+    local job = try('HMGET', jobs .. id, 'status', 'finished', 'held', 'kept')
     local has_ended = not job.err and (job[1] == 'success' or job[1] == 'error')
     -- Jobs that have not ended may still read the output of one that they waited for, and have to learn of its end.
     local is_free = has_ended and (tonumber(job[3] or '0') or 0) <= 0 and not (job[4] and is_member(jobs, id))
     if has_ended and tonumber(job[2]) == tonumber(old[i + 1]) then
       local key = jobs .. id
       if is_free then
-        pcall('DEL', key, key .. ':output', key .. ':log', key .. ':children', key .. ':parents')
+        try('DEL', key, key .. ':output', key .. ':log', key .. ':children', key .. ':parents')
       else
         -- It is in no list from now on, and expires soon after those that may read it have ended.
-        pcall('HSET', key, 'kept', SHORTLY)
+        try('HSET', key, 'kept', SHORTLY)
       end
     end
     members[#members + 1] = id
@@ -66,12 +66,12 @@ local function drop_beyond(key, jobs, length, most)
 end
 
 local function trim(key, jobs, kept, most)
-  local is_long, length = kept > DEFAULT_MS, pcall('ZCARD', key)
+  local is_long, length = kept > DEFAULT_MS, try('ZCARD', key)
   if type(length) ~= 'number' or length == 0 then return end
-  if is_long then pcall('ZADD', key, text(-kept), '') else pcall('ZREM', key, '') end
+  if is_long then try('ZADD', key, text(-kept), '') else try('ZREM', key, '') end
   drop_older(key, now - kept)
-  if most then drop_beyond(key, jobs, pcall('ZCARD', key) - (is_long and 1 or 0), most) end
-  pcall('EXPIRE', key, text(kept / 1000 + 3600))
+  if most then drop_beyond(key, jobs, try('ZCARD', key) - (is_long and 1 or 0), most) end
+  try('EXPIRE', key, text(kept / 1000 + 3600))
 end
 
 for i = 1, #KEYS, 5 do

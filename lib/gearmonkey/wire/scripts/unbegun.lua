@@ -1,3 +1,6 @@
+-- Gives flow_key, is_unbegun
+-- include calls: try
+
 --- The key of a flow, "NAME:FN"; nil if it has another form.
 local function flow_key(flow)
   local name, fn = string.match(flow or '', '^([%w-]+):(.+)$')
@@ -14,7 +17,7 @@ local function is_unbegun(after, flow)
   local key = after and flow and flow_key(flow)
   if not key then return false end
   if unbegun[flow] == nil then
-    local state = redis.pcall('HMGET', key, 'total')
+    local state = try('HMGET', key, 'total')
     unbegun[flow] = not state.err and not state[1]
   end
   return unbegun[flow]

@@ -21,18 +21,19 @@
   key. Nothing removes it when the job ends: a call that reads it checks the job's own hash. Calls that add keys remove
   entries that are over, so that there are never many of them.
 ]]
--- include clock
--- include finish
--- include foreign
--- include expiry
--- include times
--- include with-expiry
+-- include calls: call, try
+-- include clock: clock
+-- include create: create_jobs, undo_jobs
+-- include expiry: EXPIRES, expire
+-- include foreign: count
+-- include mark: mark_of
+-- include tagged: may_have_tags
+-- include tags: open_tags
+-- include times: times_of
+-- include with-expiry: with_expiry
 
-local call, pcall = redis.call, redis.pcall
-local ids, jobs, queue, channel, wake, sender, unique, scheduled = unpack(KEYS)
-local now, number, memory, mark, score = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
--- include mark
--- include tags
+local ids, jobs, _, channel, wake, sender, unique, scheduled = unpack(KEYS)
+local number, memory, mark, score = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local keys = { jobs = jobs, channel = channel, locks = KEYS[9] }
 --- How often a call looks for entries that are over.
 local MAX_PASSES = 10
@@ -83,7 +84,7 @@ local function standing(entry, kind, span)
     if till ~= '' and time < tonumber(till) and time - since < tonumber(span) then return id, job_mark end
     return nil
   end
-  local job = pcall('HMGET', jobs .. id, 'status', 'mark', 'options', 'attempts', 'snoozes')
+  local job = try('HMGET', jobs .. id, 'status', 'mark', 'options', 'attempts', 'snoozes')
   if job.err or job[2] ~= job_mark then return nil end
   if job[1] == 'busy' then
     if kind == 'unfinished' then return id, job_mark end
@@ -97,7 +98,7 @@ local function standing(entry, kind, span)
   end
   if kind ~= 'debounce' then return id, job_mark end
   if count(job[4]) > 0 or count(job[5]) > 0 then return nil end
-  local due = pcall('ZSCORE', scheduled, id)
+  local due = try('ZSCORE', scheduled, id)
   if type(due) ~= 'string' then return nil end
   return id, job_mark, since, due
 end
@@ -142,12 +143,12 @@ for i = 7, #ARGV, 4 do
   end
 end
 
-local count = #args / 2
-local last = count > 0 and call('INCRBY', ids, count) or 0
+local created = #args / 2
+local last = created > 0 and call('INCRBY', ids, created) or 0
 for n, place in ipairs(places) do
   if type(place) == 'number' then
-    local id = string.format('%.0f', last - count + place)
-    places[n] = is_new[n] and id or id .. ':' .. mark_of(place)
+    local id = string.format('%.0f', last - created + place)
+    places[n] = is_new[n] and id or id .. ':' .. mark_of(mark, place)
   end
 end
 call('SET', sender, number .. ':' .. table.concat(places, ','), 'EX', memory)
@@ -156,9 +157,9 @@ call('SET', sender, number .. ':' .. table.concat(places, ','), 'EX', memory)
 local function change()
   local is_sooner = false
   for _, job in ipairs(changes) do
-    local queued = pcall('ZADD', scheduled, string.format('%.3f', job.due / 1000), job.id)
+    local queued = try('ZADD', scheduled, string.format('%.3f', job.due / 1000), job.id)
     if type(queued) == 'table' then return queued end
-    local written = pcall('HSET', jobs .. job.id, 'input', job.input, 'options', job.options, 'due', string.format('%.0f', job.due))
+    local written = try('HSET', jobs .. job.id, 'input', job.input, 'options', job.options, 'due', string.format('%.0f', job.due))
     if type(written) == 'table' then
       call('ZADD', scheduled, job.was, job.id)
       return written
@@ -170,7 +171,7 @@ local function change()
     end
     is_sooner = is_sooner or job.due < job.was * 1000
   end
-  if is_sooner and pcall('EXISTS', wake) == 0 then pcall('LPUSH', wake, '1') end
+  if is_sooner and try('EXISTS', wake) == 0 then try('LPUSH', wake, '1') end
 end
 
 --- Whether an entry stands for no job any more, whatever the rule.
@@ -178,42 +179,44 @@ local function is_over(entry)
   local id, job_mark, till = string.match(entry, '^(%d+):(%d+):%d+:?(%d*)$')
   if not id then return true end
   if till ~= '' and time < tonumber(till) then return false end
-  local job = pcall('HMGET', jobs .. id, 'status', 'mark')
+  local job = try('HMGET', jobs .. id, 'status', 'mark')
   return job.err or job[2] ~= job_mark or (job[1] ~= 'idle' and job[1] ~= 'busy')
 end
 
 --- Looks at as many entries as were added, again while many of them are over. Half of all may be over at any time.
 local function clean(size)
   for _ = 1, MAX_PASSES do
-    local some = pcall('HRANDFIELD', unique, size, 'WITHVALUES')
+    local some = try('HRANDFIELD', unique, size, 'WITHVALUES')
     if some.err then return end
     local over = {}
     for i = 1, #some, 2 do
       if is_over(some[i + 1]) then over[#over + 1] = some[i] end
     end
-    if #over > 0 then pcall('HDEL', unique, unpack(over)) end
+    if #over > 0 then try('HDEL', unique, unpack(over)) end
     if #over * 8 < #some then return end
   end
 end
 
-if count == 0 then
+if created == 0 then
   local failure = change()
   if not failure then return places end
   if known then call('SET', sender, known, 'EX', memory) else call('DEL', sender) end
   return failure
 end
 
-local first, values_a_job, shared, wait = 1, 2, '*', score == '' and 0 or score * 1000 - time
--- include create
+local wait = score == '' and 0 or score * 1000 - time
+local new = { known = known, args = args, first = 1, values_a_job = 2, shared = '*', score = score, wait = wait }
+local failure = create_jobs(last, created, new)
+if failure then return failure end
 
 local entered = {}
 for key, rest in pairs(added) do
   entered[#entered + 1] = key
-  entered[#entered + 1] = names[place_of[key]] .. ':' .. mark_of(place_of[key]) .. ':' .. rest
+  entered[#entered + 1] = new.names[place_of[key]] .. ':' .. mark_of(mark, place_of[key]) .. ':' .. rest
 end
 if #entered > 0 then
-  local size = pcall('HSET', unique, unpack(entered))
-  if failed(size) then return refuse(size, true, count) end
+  local size = try('HSET', unique, unpack(entered))
+  if type(size) == 'table' then return undo_jobs(new, size, true, created) end
   if size > 0 then clean(size) end
 end
 change()

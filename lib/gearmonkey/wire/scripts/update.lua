@@ -13,13 +13,16 @@
 
   The first write adds the job to its new queue. If Redis refuses that, as when its memory is full, nothing has changed.
 ]]
--- include clock
--- include foreign
--- include rights
--- include times
--- include unbegun
+-- include calls: call, try
+-- include clock: clock
+-- include control-key: control_of
+-- include foreign: count
+-- include limit-prefix: limit_prefix
+-- include move-limited: move_limited
+-- include rights: missing_right
+-- include times: times_of
+-- include unbegun: is_unbegun
 
-local call, pcall = redis.call, redis.pcall
 local id, mark, target, score, input = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[7]
 local hash, SCHEDULED, LISTS = KEYS[1] .. id, 2, { 3, 4, 5 }
 local now = clock('')
@@ -37,7 +40,7 @@ if refusal then return refusal end
 --- Removes the job from the lists other than its new queue. Searched from the left, where new jobs are.
 local function leave_lists()
   for _, list in ipairs(LISTS) do
-    local removed = list ~= target and pcall('LREM', KEYS[list], 1, id)
+    local removed = list ~= target and try('LREM', KEYS[list], 1, id)
     if type(removed) == 'number' and removed > 0 then return true end
   end
   return false
@@ -45,9 +48,9 @@ end
 
 --- Returns whether the job is in its new queue now; false if it is in none, or an error reply.
 local function move()
-  local due = pcall('ZSCORE', KEYS[SCHEDULED], id)
+  local due = try('ZSCORE', KEYS[SCHEDULED], id)
   local was_scheduled, added = type(due) == 'string', nil
-  if target == SCHEDULED then added = pcall('ZADD', KEYS[target], score, id) else added = pcall('LPUSH', KEYS[target], id) end
+  if target == SCHEDULED then added = try('ZADD', KEYS[target], score, id) else added = try('LPUSH', KEYS[target], id) end
   if type(added) ~= 'number' then return added end
   if was_scheduled then return target == SCHEDULED or call('ZREM', KEYS[SCHEDULED], id) == 1 end
   if leave_lists() then return true end
@@ -57,15 +60,11 @@ local function move()
   end
   -- The one at the left was added above. Another means that the job was in this list all the time, and it keeps its place.
   call('LREM', KEYS[target], 1, id)
-  return type(pcall('LPOS', KEYS[target], id)) == 'number'
+  return type(try('LPOS', KEYS[target], id)) == 'number'
 end
 
 local key = ARGV[5] == '1' and ARGV[6] or job[5]
--- include limit-prefix
 local keys = { jobs = KEYS[1], wake = KEYS[6], control = control_of(KEYS[1]), limits = limit_prefix(KEYS[1]) }
-
--- include limits
--- include move-limited
 
 --- A job that waits for others stays where it is: its field `place` says where it goes then.
 local function change_place()
@@ -78,12 +77,12 @@ end
 if job[6] then
   if target > 0 then change_place() end
 elseif job[5] and (target > 0 or key ~= job[5]) then
-  if not move_limited(job[5], key) then return 'begun' end
+  if not move_limited(keys, now, id, job[5], key, target, score) then return 'begun' end
 elseif target > 0 then
   local moved = move()
   if moved ~= true then return moved or 'begun' end
   if score ~= '' then call('HSET', hash, 'due', string.format('%.0f', score * 1000)) else call('HDEL', hash, 'due') end
-  if pcall('EXISTS', KEYS[6]) == 0 then pcall('LPUSH', KEYS[6], '1') end
+  if try('EXISTS', KEYS[6]) == 0 then try('LPUSH', KEYS[6], '1') end
 end
 if input then call('HSET', hash, 'input', input) end
 return 'updated'

@@ -1,7 +1,10 @@
+-- Gives lists_of_keys
+-- include calls: call
+
 --- The lists in which jobs of keys of a limit wait, with their lengths. Looks at some hundred keys: more would block the
---- server. `keys` and `now` are those of limits.lua.
+--- server.
 local function lists_of_keys(limits)
-  local MOST = 100
+  local MOST, keys = 100, limits.keys
   local found, lists = {}, {}
   local function add(key, priority)
     local list = limits.list_of(key, priority)

@@ -4,7 +4,7 @@
   constraints          id -> JSON, as constraints/read-constraint.ts made it
   constraints-version  grows whenever jobs may fall under other limits than before
 ]]
--- Needs context: count, refuse_if_full, read_job, prefix, settings, call, turn; lanes: queue, unqueue; jobs:
+-- Needs context: refuse_if_full, read_job, prefix, settings, call, turn; lanes: queue, unqueue; jobs:
 --   ops; lifecycle: HANDED; limits: recount
 -- Gives operations put_constraint, remove_constraint, constraints, reassign_lane
 

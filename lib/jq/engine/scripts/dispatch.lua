@@ -1,5 +1,5 @@
 --- Matches new jobs with workers that have room.
--- Needs context: count, prefix, call, turn, BATCH; classes: ALL; workers: read_worker, place, place_offered, knows;
+-- Needs context: prefix, call, turn, BATCH; classes: ALL; workers: read_worker, place, place_offered, knows;
 --   selection: is_over, assign, front, heads_of, best_heads, is_best, best_for, MAX_LOOKS, FEW
 -- Gives dispatch, tell_pullers
 

@@ -14,7 +14,7 @@
                  there are lanes in was:LIMIT
   stirred        "n" and a name, or "c" and a class of workers, whose jobs and workers no turn has brought together yet
 ]]
--- Needs context: count, prefix, call, turn, BATCH
+-- Needs context: prefix, call, turn, BATCH
 -- Gives stir, limits_of, name_of, show, queue, queue_newest, unqueue, unqueue_best, park, unpark, reshow, UNDER_WAY
 
 local UNPARK = 16

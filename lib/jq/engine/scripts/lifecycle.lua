@@ -88,13 +88,13 @@ local function put_back(id, job, ...)
 end
 
 --- A failure uses a retry. The wait is random, so that jobs that failed together are not retried together.
-local function fail(id, job, outcome, message, error, should_retry, ...)
+local function fail(id, job, outcome, message, failure, should_retry, ...)
   local failures = tonumber(job.failures or 0) + 1
   note_attempt(id, job, outcome, message)
   if outcome == 'timeout' then count('timed_out') end
   local key = prefix .. 'job:' .. id
   call('HSET', key, 'failures', failures, 'message', message, ...)
-  if error then call('HSET', key, 'error', error) else call('HDEL', key, 'error') end
+  if failure then call('HSET', key, 'error', failure) else call('HDEL', key, 'error') end
   if not should_retry or failures > tonumber(job.max_retry) then
     return finish(id, job, 'error')
   end

@@ -6,7 +6,7 @@
   starts:LIMIT  "job:attempt" by the time it was handed out, as far back as the period
   uncounted     jobs that are handed out, but not counted yet under the present constraints
 ]]
--- Needs context: count, text, prefix, call, turn; lanes: limits_of, unpark
+-- Needs context: text, prefix, call, turn; lanes: limits_of, unpark
 -- Gives blocked_until, hold, let_go, recount
 
 local RECHECK_MS = 1000

@@ -11,6 +11,8 @@
 
   An operation that fails says so in its reply, and the others go on; where this is no master any more, all fail.
 ]]
+-- Needs context: read_tally, forget_read, outlook, turn; room: note_keys; jobs: ops; dispatch: dispatch, tell_pullers; sweep:
+--   sweep
 -- include context
 
 -- The parts are in a function of their own, so that what they need of the context is an upvalue of that function. Lua
