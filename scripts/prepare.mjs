@@ -102,7 +102,7 @@ function build() {
     'tsconfig.json',
     'nest-cli.json',
     'scripts/embed.mjs',
-    'scripts/build-qless.mjs',
+    'scripts/build-lua.mjs',
     'scripts/bundle.mjs',
     'scripts/build-page.mjs',
     'scripts/licenses.mjs',

@@ -3,9 +3,13 @@ import { Injectable } from '@nestjs/common';
 import { transformSync, type Options } from '@swc/core';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GearMonkeyClient, GearMonkeyModule, Worker, type RunningJob } from 'nestjs-gearmonkey';
+import { LUA } from '../lib/gearmonkey/wire/lua.embedded.js';
+import { wholeScripts } from '../lib/redis/script.js';
 import { blocks, documents, textOf } from './support/documents.js';
 import { killProcesses, TestProcess } from './support/test-process.js';
 import { useApps } from './support/use-apps.js';
@@ -73,7 +77,19 @@ describe('TypeScript in the documents', () => {
 describe('other languages in the documents', () => {
   const redis = useRedis();
   const apps = useApps();
-  afterEach(killProcesses);
+  const folders: string[] = [];
+  afterEach(async () => {
+    await killProcesses();
+    await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true })));
+  });
+
+  /** A folder with the scripts as the build writes them. */
+  async function scriptsAsBuilt(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'gearmonkey-scripts-'));
+    folders.push(folder);
+    for (const [name, text] of wholeScripts(LUA)) await writeFile(join(folder, `${name}.lua`), text);
+    return folder;
+  }
 
   @Injectable()
   class Greeter {
@@ -107,7 +123,7 @@ describe('other languages in the documents', () => {
   it('has a worker in Python that answers our client and writes the documented fields', async () => {
     const worker = blockWith('python', 'def work')
       .replace(DEFAULT_URL, redis.url)
-      .replace(/^SCRIPTS = .*$/m, `SCRIPTS = ${JSON.stringify(join(ROOT, 'lib/gearmonkey/wire/scripts'))}`);
+      .replace(/^SCRIPTS = .*$/m, `SCRIPTS = ${JSON.stringify(await scriptsAsBuilt())}`);
     start('/usr/bin/python3', ['-'], worker);
     const client = await startApp();
 

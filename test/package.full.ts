@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { LUA } from '../lib/gearmonkey/wire/lua.embedded.js';
 import { builtScripts } from '../lib/qless/wire/assemble.js';
+import { wholeScripts } from '../lib/redis/script.js';
 import { consumer, pack, packedFiles, run, temporaryFolder } from './support/consumer.js';
 import { LIST_LOADED, tooMuchOf } from './support/loaded-files.js';
 import { useRedis } from './support/use-redis.js';
@@ -179,14 +180,11 @@ describe('the package', () => {
       expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'docs/understand/protocol.md']),
     );
     // What workers in other languages load; all other scripts are in the JavaScript.
-    const scripts = 'gearmonkey/wire/scripts';
-    const sources = (await readdir(fileURLToPath(new URL(`../lib/${scripts}`, import.meta.url)))).map(
-      (name) => `dist/${scripts}/${name}`,
-    );
+    const whole = [...wholeScripts(LUA).keys()].map((name) => `dist/gearmonkey/wire/scripts/${name}.lua`);
     // Maps would name sources that are not there.
     expect(files.filter((path) => path.endsWith('.map'))).toEqual([]);
     const built = [...builtScripts().keys()].map((path) => `dist/qless/${path}`);
-    expect(files.filter((path) => path.endsWith('.lua')).sort()).toEqual([...sources, ...built].sort());
+    expect(files.filter((path) => path.endsWith('.lua')).sort()).toEqual([...whole, ...built].sort());
   });
 
   it.each(['12', '11'])(

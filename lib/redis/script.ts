@@ -15,18 +15,28 @@ export interface Script<Args extends Arguments, Reply> {
 
 /** Makes a `defineScript` for the Lua files of a folder, with their includes. */
 export function scriptsIn(files: LuaFiles) {
-  const read = (name: string): string => {
-    const text = files[name];
-    if (text === undefined) throw new Error(`There is no Lua file "${name}".`);
-    return text;
-  };
-
   return function defineScript<Args extends Arguments, Reply>(
     name: string,
     decode: (reply: unknown) => Reply,
   ): Script<Args, Reply> {
-    return scriptOf(withIncludes(read(name), read), decode);
+    return scriptOf(wholeScript(files, name), decode);
   };
+}
+
+/** The text of a script as it is sent. */
+export function wholeScript(files: LuaFiles, name: string): string {
+  const read = (file: string): string => {
+    const text = files[file];
+    if (text === undefined) throw new Error(`There is no Lua file "${file}".`);
+    return text;
+  };
+  return withIncludes(read(name), read);
+}
+
+/** All scripts of a folder, by name; not the files that only give names to others. */
+export function wholeScripts(files: LuaFiles): Map<string, string> {
+  const names = Object.keys(files).filter((name) => !/^-- Gives /m.test(files[name] ?? ''));
+  return new Map(names.map((name) => [name, wholeScript(files, name)]));
 }
 
 /** Replies arrive with Buffers for strings; `decode` is the only place that casts. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { scriptOf } from '../../lib/redis/script.js';
+import { scriptOf, wholeScripts } from '../../lib/redis/script.js';
 import { useRedis } from '../support/use-redis.js';
 
 const CALLS = 5;
@@ -44,5 +44,39 @@ describe('A script', () => {
     );
     await expect(fails.run(server.redis, ['count'])).rejects.toThrow('ERR no');
     await expect(server.redis.get('count')).resolves.toBe('1');
+  });
+});
+
+describe('Scripts of a folder', () => {
+  const whole = (files: Record<string, string>) => Object.fromEntries(wholeScripts(files));
+  const two = '-- Gives two\n\nlocal two = 2\n';
+
+  it('have each file that they include once, and files that only give names are none', () => {
+    const one = '-- Gives one\n-- include two: two\n\nlocal one = two - 1\n';
+    const sum = '-- include one: one\n-- include two: two\nreturn one + two';
+    expect(whole({ one, two, sum })).toEqual({
+      sum: '-- Gives one\n-- Gives two\n\nlocal two = 2\n\nlocal one = two - 1\nreturn one + two',
+    });
+  });
+
+  it('have a file in each block that includes it, and once in a block and those inside it', () => {
+    const include = '-- include two: two -- at the head +2 %';
+    const lines = [
+      'if a then',
+      `  ${include}`,
+      '',
+      '  if b then',
+      `    ${include}`,
+      '    return two',
+      '  end',
+      'end',
+    ];
+    const script = [...lines, 'do', `  ${include}`, 'end', '-- include two: two'].join('\n');
+    const twos = (whole({ script, two })['script'] ?? '').match(/local two/g);
+    expect(twos).toHaveLength(3);
+  });
+
+  it('name a file that is not there', () => {
+    expect(() => whole({ script: '-- include none: one' })).toThrow('There is no Lua file "none".');
   });
 });
