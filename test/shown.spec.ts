@@ -16,7 +16,7 @@ import {
 } from 'nestjs-gearmonkey';
 import { z } from 'zod';
 import { openConnections } from '../lib/gearmonkey/redis-connections.js';
-import { RedisSource } from '../lib/gearmonkey/core/source/redis-source.js';
+import { RedisSource } from '../lib/gearmonkey/redis-source.js';
 import { getInstanceToken } from '../lib/nest/tokens.js';
 import { JobdDaemon, JobdInstance, JobdMaster, JobdWorker, jobd } from '../lib/jobd/index.js';
 import { SILENT } from '../lib/jobd/vocabulary/logging.js';

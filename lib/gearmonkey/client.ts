@@ -26,6 +26,8 @@ import type { HandlersHere } from './core/client/unserved.js';
 import { addMembers, type ClientCore, type ClientPart } from './core/feature.js';
 import { FEATURES, type FeatureMethods, type GearMonkeyStore } from './features/index.js';
 
+const PLACING = FEATURES.flatMap(({ place }) => place ?? []);
+
 /** Features give a client most of its methods, those of the classes in `features/index.ts`: they are added below. */
 const Featured = class {} as new () => FeatureMethods;
 
@@ -59,14 +61,14 @@ export class GearMonkeyClient extends Featured {
           '(await NestFactory.createApplicationContext(AppModule)).get(GearMonkeyClient).',
       );
     const functions = new KnownFunctions(options, restricted, handlerLimits);
-    const ways: EnqueueWay[] = [];
-    const newJobs = new NewJobs(store, functions, options, ways);
+    const others: EnqueueWay[] = [];
+    const newJobs = new NewJobs(store, functions, options, { others, placing: PLACING });
     const jobs = new JobAccess(store, functions, feeds);
     const reader = readerOf(jobs);
     const core = { store, functions, feeds, newJobs, jobs, reader, headers: options.headers };
     for (const feature of FEATURES) {
       Object.assign(reader, feature.handle?.(core));
-      if (feature.enqueue) ways.push(feature.enqueue(core));
+      if (feature.enqueue) others.push(feature.enqueue(core));
     }
     this.#core = core;
     this.#options = options;

@@ -19,6 +19,10 @@ import { RedisQuestions } from './core/client/redis-questions.js';
 import { EXPIRED_IN_FLOW, RedisRecordings } from './features/records/redis-recordings.js';
 import { RedisViews } from './features/views/redis-views.js';
 import { fullFirst, numbersText, toLimitState, type Numbers } from './features/limits/limit-rules.js';
+import { FEATURES } from './features/index.js';
+import { explainOfLimits } from './features/limits/limit-rights.js';
+import { asksOfSchedules } from './features/schedules/schedule-rights.js';
+import { explainToClient, explainToOperator, type Explain } from './core/wire/rights.js';
 import { FunctionIndex } from './features/views/function-index.js';
 import {
   keysOf,
@@ -43,6 +47,15 @@ const MAX_LIMIT_KEYS = 1000;
 const QUEUES = ['scheduled', 'high', 'normal', 'low'] as const;
 /** The number of the first of these keys, counted from 1. */
 const FIRST_QUEUE = 2;
+
+/** The features' ways to create jobs. */
+const CREATE_WAYS = FEATURES.flatMap(({ create }) => create ?? []);
+
+const explainToAnyClient: Explain = (commands, refusal, fn, namesOf) => {
+  const k = namesOf(fn);
+  const more = () => explainOfLimits(commands, refusal, fn, k);
+  return explainToClient(commands, refusal, fn, k, { more });
+};
 
 export interface RedisStoreOptions extends EnqueuerOptions {
   /** The key of all schedules' functions. @default 'schedules' */
@@ -76,7 +89,7 @@ export class RedisStore implements GearMonkeyStore {
     this.keysOf = options.keysOf ?? keysOf;
     this.testClock = options.clock;
     this.now = () => options.clock?.now() ?? '';
-    this.questions = new RedisQuestions(commands, this.keysOf, options.timeout);
+    this.questions = new RedisQuestions(commands, this.keysOf, options.timeout, explainToAnyClient);
     this.recordings = new RedisRecordings(this.questions, this.keysOf, this.now);
     this.views = new RedisViews({
       index: new FunctionIndex(this.keysOf, options.prefix, options.onProblem),
@@ -84,7 +97,12 @@ export class RedisStore implements GearMonkeyStore {
       ask: (...question) => this.questions.ask(...question),
     });
     const onCreated = (fn: string) => this.views.note([fn]);
-    this.enqueuer = new Enqueuer(commands, { ...options, onCreated });
+    this.enqueuer = new Enqueuer(commands, {
+      ...options,
+      onCreated,
+      ways: CREATE_WAYS,
+      explainMore: explainOfLimits,
+    });
     this.flows = new RedisFlows({
       questions: this.questions,
       keysOf: this.keysOf,
@@ -99,7 +117,7 @@ export class RedisStore implements GearMonkeyStore {
     const now = clock && (() => clock.now());
     this.schedules = new RedisSchedules({
       keysOf: this.keysOf,
-      ask: (fn, verb, question) => this.questions.askOfSchedules(fn, verb, question, index),
+      ask: asksOfSchedules(this.questions, commands, this.keysOf, index),
       now,
       index,
     });
@@ -196,13 +214,13 @@ export class RedisStore implements GearMonkeyStore {
       limited
         ? limitScripts.drainLimited.run(redis, keys, '', last, cursor, kind, queue)
         : scripts.drain.run(redis, keys, '', last, cursor, kind);
-    return this.questions.ask(fn, 'Draining', drain, { forOperators: true });
+    return this.questions.ask(fn, 'Draining', drain, { explain: explainToOperator });
   }
 
   statistics(fn: string, hours: readonly number[], byMinute: boolean): Promise<Counts[]> {
     const read = (redis: Redis | Cluster) =>
       readStatistics(redis, this.keysOf(fn).statistics, hours, byMinute);
-    return this.questions.ask(fn, 'Reading statistics', read, { forOperators: true });
+    return this.questions.ask(fn, 'Reading statistics', read, { explain: explainToOperator });
   }
 
   mend: GearMonkeyStore['mend'] = (fn, verb, jobs) => this.views.mend(fn, verb, jobs);
@@ -211,20 +229,20 @@ export class RedisStore implements GearMonkeyStore {
     const { control, scheduled, high, normal, low, wake } = this.keysOf(fn);
     const keys = [control, scheduled, high, normal, low, wake];
     const pause = (redis: Redis | Cluster) => scripts.pause.run(redis, keys, '', paused ? 1 : 0);
-    await this.questions.ask(fn, paused ? 'Pausing' : 'Resuming', pause, { forOperators: true });
+    await this.questions.ask(fn, paused ? 'Pausing' : 'Resuming', pause, { explain: explainToOperator });
   }
 
   isPaused(fn: string, wanted?: () => boolean): Promise<boolean> {
     const read = async (redis: Redis | Cluster) =>
       (await redis.hmget(this.keysOf(fn).control, 'paused'))[0] !== null;
-    return this.questions.ask(fn, 'Reading the state', read, { wanted, forOperators: true });
+    return this.questions.ask(fn, 'Reading the state', read, { wanted, explain: explainToOperator });
   }
 
   async listenToControl(fn: string, changed: () => void): Promise<() => void> {
     try {
       return await this.hub.listen(this.keysOf(fn).control, { message: changed, resync: changed });
     } catch (error) {
-      throw await this.questions.failure(fn, `Listening to "${fn}"`, error, { forOperators: true });
+      throw await this.questions.failure(fn, `Listening to "${fn}"`, error, explainToOperator);
     }
   }
 

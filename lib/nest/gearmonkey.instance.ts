@@ -3,7 +3,7 @@ import { defined } from '../job/defined.js';
 import { GearMonkeyClient } from '../gearmonkey/client.js';
 import { RedisStore } from '../gearmonkey/redis-store.js';
 import { openConnections } from '../gearmonkey/redis-connections.js';
-import { RedisSource } from '../gearmonkey/core/source/redis-source.js';
+import { RedisSource } from '../gearmonkey/redis-source.js';
 import { POLLS_A_LEASE } from '../gearmonkey/core/source/source-options.js';
 import { millisecondsOr, toMilliseconds, type Duration } from '../job/duration.js';
 import { ConfigurationError, InvalidOptionError } from '../job/errors.js';

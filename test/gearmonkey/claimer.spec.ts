@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { RedisSource } from '../../lib/gearmonkey/core/source/redis-source.js';
+import type { RedisSource } from '../../lib/gearmonkey/redis-source.js';
 import type { RedisSourceOptions } from '../../lib/gearmonkey/core/source/source-options.js';
 import type { Claim } from '../../lib/job/job-source.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RedisSource } from '../../lib/gearmonkey/core/source/redis-source.js';
+import type { RedisSource } from '../../lib/gearmonkey/redis-source.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
 import { claimOne } from '../contract/claiming.js';
 import { gate } from '../support/gate.js';

@@ -2,7 +2,7 @@ import { AHEAD } from './leaping-scripts.js';
 import { Redis } from 'ioredis';
 import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client.js';
 import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
-import { RedisSource } from '../../lib/gearmonkey/core/source/redis-source.js';
+import { RedisSource } from '../../lib/gearmonkey/redis-source.js';
 import { taggedKeysOf } from '../../lib/gearmonkey/core/wire/hash-tags.js';
 import * as scripts from '../../lib/gearmonkey/core/wire/scripts.js';
 import { ChannelHub } from '../../lib/redis/channel-hub.js';

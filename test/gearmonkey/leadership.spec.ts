@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Leadership } from '../../lib/gearmonkey/core/source/leadership.js';
-import { SourceKeep } from '../../lib/gearmonkey/features/expiry/source-keep.js';
+import { SourceKeep } from '../../lib/gearmonkey/features/keep/source-keep.js';
+import { Housekeeping } from '../../lib/gearmonkey/features/views/housekeeping.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { eventually } from '../support/until.js';
@@ -31,8 +32,9 @@ describe('Leadership of a function', () => {
     const report = (what: string) => (_: string, value?: unknown) => {
       if (value !== -1 && value !== false) reported.push(`${worker}: ${what}`);
     };
+    const housekeeper = () => new Housekeeping(keysOf, new SourceKeep(), () => commands.ready());
     const leadership = new Leadership({
-      ...{ commands, worker, keysOf, keep: new SourceKeep(), idle: () => [] },
+      ...{ commands, worker, keysOf, housekeeper, idle: () => [] },
       ...{
         onDue: report('due'),
         onTick: report('tick'),

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { RedisSource } from '../../lib/gearmonkey/core/source/redis-source.js';
+import type { RedisSource } from '../../lib/gearmonkey/redis-source.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import type { Claim } from '../../lib/job/job-source.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { RedisSource } from '../../lib/gearmonkey/core/source/redis-source.js';
+import type { RedisSource } from '../../lib/gearmonkey/redis-source.js';
 import type { Claim } from '../../lib/job/job-source.js';
 import { claimUpTo, retry, success } from '../contract/claiming.js';
 import { SlowLine } from '../support/slow-line.js';

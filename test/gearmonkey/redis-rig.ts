@@ -2,7 +2,7 @@ import { Redis, type Cluster } from 'ioredis';
 import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client.js';
 import type { Placement } from '../../lib/gearmonkey/core/client/job-store.js';
 import { openConnections, type RedisConnections } from '../../lib/gearmonkey/redis-connections.js';
-import { RedisSource } from '../../lib/gearmonkey/core/source/redis-source.js';
+import { RedisSource } from '../../lib/gearmonkey/redis-source.js';
 import type { RedisSourceOptions } from '../../lib/gearmonkey/core/source/source-options.js';
 import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import type { Payload } from '../../lib/job/codec.js';

@@ -1,7 +1,7 @@
 /** A program of its own: a worker of one function that says what happens to its jobs. */
 import { codecOf } from '../../lib/job/codec.js';
 import { defineJob } from '../../lib/job/job-definition.js';
-import { RedisSource } from '../../lib/gearmonkey/core/source/redis-source.js';
+import { RedisSource } from '../../lib/gearmonkey/redis-source.js';
 import { ChannelHub } from '../../lib/redis/channel-hub.js';
 import { toPlainConnection } from '../../lib/redis/plain-connection.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';

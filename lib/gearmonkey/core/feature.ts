@@ -4,7 +4,8 @@ import type { JobFeeds } from './client/job-feeds.js';
 import type { JobReader } from './client/job-handle.js';
 import type { JobStore } from './client/job-store.js';
 import type { KnownFunctions } from './client/known-functions.js';
-import type { EnqueueWay, NewJobs } from './client/new-jobs.js';
+import type { CreateWay } from './client/create-jobs.js';
+import type { EnqueueWay, NewJobs, Place } from './client/new-jobs.js';
 
 /** What a client's features are made on. */
 export interface ClientCore<Store extends JobStore = JobStore> {
@@ -30,6 +31,10 @@ export interface Feature<Store extends JobStore = JobStore> {
   handle?(core: ClientCore<Store>): Partial<JobReader>;
   /** Another way to create a job than at once in a queue. */
   enqueue?(core: ClientCore<Store>): EnqueueWay;
+  /** Where jobs go, such as their keys. */
+  readonly place?: Place;
+  /** A script of its own that creates jobs. */
+  readonly create?: CreateWay;
 }
 
 /** Gives `host` the methods and getters of a class, which call those of the object that `partOf` returns. */

@@ -15,6 +15,7 @@ import { records } from './records/records.js';
 import type { SchedulesStore } from './schedules/schedule-store.js';
 import type { SchedulesClient } from './schedules/schedules-client.js';
 import { schedules } from './schedules/schedules.js';
+import { unique } from './unique/unique.js';
 import type { ViewsStore, ViewStore } from './views/view-store.js';
 import type { ViewsClient } from './views/views-client.js';
 import { views } from './views/views.js';
@@ -36,5 +37,6 @@ export const FEATURES: readonly Feature<GearMonkeyStore>[] = [
   limits,
   records,
   schedules,
+  unique,
   views,
 ];

@@ -1,18 +1,8 @@
 import type { Cluster, Redis } from 'ioredis';
 import { systemClock, type Clock } from '../../../job/clock.js';
-import { LimitFullError } from '../../../job/limit-errors.js';
-import { rulesText } from '../../features/limits/limit-rules.js';
-import { enqueueLimited } from '../../features/limits/limit-scripts.js';
 import { markAt, type FunctionKeys } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
-import {
-  jobArguments,
-  limitedArguments,
-  readPlaced,
-  uniqueArguments,
-  type Call,
-  type CallPlacement,
-} from './enqueue-call.js';
+import { jobArguments, type Call, type CallPlacement } from './enqueue-call.js';
 import type { EnqueuedKey } from './job-store.js';
 import { dueText, expiryAt } from './placement.js';
 
@@ -23,31 +13,47 @@ export interface CreateOptions {
   /** Seconds for which the server remembers the call. */
   readonly memorySeconds: number;
   readonly clock?: Pick<Clock, 'now'> | undefined;
+  readonly ways: readonly CreateWay[];
 }
 
 /** The arguments that the scripts have in common. */
-type Head = readonly [created: number, call: number, memorySeconds: number, mark: number];
+export type Head = readonly [created: number, call: number, memorySeconds: number, mark: number];
+
+/** What a feature's script gets beside the jobs. */
+export interface CreateCall {
+  readonly k: FunctionKeys;
+  /** The key of the sender. */
+  readonly sender: string;
+  readonly head: Head;
+  readonly times: scripts.Times;
+  /** That of a test; '' is the server's time. */
+  readonly time: number | '';
+}
+
+/** A feature's way to create jobs, with a script of its own. */
+export interface CreateWay {
+  wants(call: Call): boolean;
+  /** Returns the jobs' keys, or the last id if all are new: they have ids in a row. */
+  create(redis: Redis | Cluster, call: Call, how: CreateCall): Promise<number | EnqueuedKey[]>;
+}
 
 /** Creates the jobs of a call with the script that they need. @throws LimitFullError, ConfigurationError */
 export async function createJobs(
   redis: Redis | Cluster,
   call: Call,
-  { k, sender, memorySeconds, clock }: CreateOptions,
+  { k, sender, memorySeconds, clock, ways }: CreateOptions,
 ): Promise<EnqueuedKey[]> {
   const { inputs, mark, placement } = call;
-  const keys = [k.ids, k.jobs, k[placement.queue], k.channel, k.wake, sender.key];
   const now = (clock ?? systemClock).now();
   const times = timesOf(placement, clock);
   const head: Head = [now, sender.calls, memorySeconds, mark];
-  const time = clock ? now : '';
-  if (call.unique) {
-    const uniqueKeys = [...keys, k.unique, k.scheduled, k.locks];
-    const placed = await scripts.unique.run(redis, uniqueKeys, ...head, times, time, uniqueArguments(call));
-    return readPlaced(placed, mark);
-  }
-  const last = placement.limit
-    ? await createLimited(redis, call, { k, sender: sender.key, time }, head, times)
+  const isPlain = !call.unique && !placement.limit;
+  const way = isPlain ? undefined : ways.find((one) => one.wants(call));
+  const keys = [k.ids, k.jobs, k[placement.queue], k.channel, k.wake, sender.key];
+  const last = way
+    ? await way.create(redis, call, { k, sender: sender.key, head, times, time: clock ? now : '' })
     : await scripts.enqueue.run(redis, keys, ...head, times, ...jobArguments(call));
+  if (typeof last !== 'number') return last;
   const first = last - inputs.length + 1;
   return inputs.map((_, index) => ({ id: String(first + index), mark: markAt(mark, index), created: true }));
 }
@@ -61,34 +67,4 @@ function timesOf(
   if (expiresIn === undefined) return due;
   const ofTest = clock && debounce === undefined;
   return `${due}:${ofTest ? expiryAt({ score, delay, expiresIn }, clock.now()) : `+${expiresIn}`}`;
-}
-
-async function createLimited(
-  redis: Redis | Cluster,
-  call: Call,
-  { k, sender, time }: { k: FunctionKeys; sender: string; time: number | '' },
-  head: Head,
-  times: scripts.Times,
-): Promise<number> {
-  const { queue, limit } = call.placement;
-  if (!limit) throw new Error('These jobs have no limit.');
-  const priority = queue === 'scheduled' ? 'normal' : queue;
-  const onFull = limit.onFull === 'replace' && limit.replace === 'running' ? 'replace-running' : limit.onFull;
-  const keys = [k.ids, k.jobs, k.locks, k.leases, k.channel, k.cancel, k.wake, sender, k.control, k.limits];
-  const [rules, shared] = rulesText(call.fn, limit.rules, k);
-  const jobs = limitedArguments(call);
-  const reply = await enqueueLimited.run(
-    redis,
-    keys,
-    ...head,
-    times,
-    priority,
-    time,
-    rules,
-    shared,
-    onFull,
-    jobs,
-  );
-  if (typeof reply === 'number') return reply;
-  throw new LimitFullError(call.fn, reply.key, reply.until === undefined ? undefined : new Date(reply.until));
 }

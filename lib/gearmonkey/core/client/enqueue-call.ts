@@ -2,7 +2,6 @@ import type { Payload } from '../../../job/codec.js';
 import type { UniqueRule } from '../../../job/unique.js';
 import { OWN_OPTIONS } from '../wire/job-options.js';
 import { MAX_BATCH, MAX_BATCH_SIZE } from './enqueue-parts.js';
-import { markAt } from '../wire/protocol.js';
 import type { EnqueuedKey, PlacedUnique, Placement } from './job-store.js';
 
 /** What the jobs of a call have in common. */
@@ -82,11 +81,6 @@ export function jobArguments({ inputs, options }: Call): [shared: string, jobs: 
   return [OWN_OPTIONS, inputs.flatMap((input, index) => [input, options[index] ?? ''])];
 }
 
-/** The same for a function with a limit: input, options and key of each job. */
-export function limitedArguments({ inputs, options, limitKeys }: Call): Payload[] {
-  return inputs.flatMap((input, index) => [input, options[index] ?? '', limitKeys[index] ?? '']);
-}
-
 /** Adds the unique keys of jobs whose inputs begin at `from`; `first` is the index of the first key. */
 export function addUnique(
   call: Call,
@@ -97,31 +91,6 @@ export function addUnique(
 ): void {
   call.unique ??= new Map();
   for (let i = 0; i < count; i++) call.unique.set(from + i, { rule, key: keys[first + i] ?? '' });
-}
-
-/** Four values for each job, as the script for unique jobs takes them. */
-export function uniqueArguments({ inputs, options, unique }: Call): Payload[] {
-  return inputs.flatMap((input, index) => {
-    const { rule, key = '' } = unique?.get(index) ?? {};
-    return [input, options[index] ?? '', rule ? textOf(rule) : '', key];
-  });
-}
-
-/** A rule as it is on the wire. */
-function textOf(rule: UniqueRule): string {
-  if (rule.kind === 'throttle') return `throttle:${rule.span}`;
-  return rule.kind === 'debounce' ? `debounce:${rule.span}:${rule.longest ?? ''}` : rule.kind;
-}
-
-/** Reads "id" of each job that the call with this mark created, or "id:mark" of another. */
-export function readPlaced(placed: readonly string[], mark: number): EnqueuedKey[] {
-  let created = 0;
-  return placed.map((text) => {
-    const [id = '', other] = text.split(':');
-    if (other !== undefined) return { id, mark: Number(other), created: false };
-    created += 1;
-    return { id, mark: markAt(mark, created - 1), created: true };
-  });
 }
 
 /** Whether these jobs need another call. */

@@ -13,7 +13,7 @@ import {
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { isReply } from '../../../redis/redis-errors.js';
 import { isOutage, retryWhileUnreachable } from '../../../redis/retry.js';
-import { createJobs } from './create-jobs.js';
+import { createJobs, type CreateWay } from './create-jobs.js';
 import {
   addUnique,
   closeInOrder,
@@ -27,7 +27,7 @@ import {
 } from './enqueue-call.js';
 import { inParts, MAX_BATCH } from './enqueue-parts.js';
 import type { EnqueuedKey, Placement } from './job-store.js';
-import { keysOf, newMark, type KeysOf } from '../wire/protocol.js';
+import { keysOf, newMark, type KeysOf, type FunctionKeys } from '../wire/protocol.js';
 import { explainToClient } from '../wire/rights.js';
 import { randomUUID } from 'node:crypto';
 
@@ -44,6 +44,16 @@ const JOIN_PART = 0.1;
 const WAIT_MS = 250;
 
 export interface EnqueuerOptions {
+  /** Those of features. @default none */
+  readonly ways?: readonly CreateWay[];
+  /** Knows the rights that features need. */
+  readonly explainMore?: (
+    commands: RedisConnection,
+    refusal: unknown,
+    fn: string,
+    k: FunctionKeys,
+    shared?: string,
+  ) => Promise<unknown>;
   /** Milliseconds after which an enqueue fails. */
   readonly timeout: number;
   /** How many replicas must have the jobs before they count as enqueued. */
@@ -189,15 +199,17 @@ export class Enqueuer {
   }
 
   private create(redis: Redis | Cluster, sender: Sender, call: Call): Promise<EnqueuedKey[]> {
-    const { clock, timeout } = this.options;
+    const { clock, timeout, ways = [] } = this.options;
     const memorySeconds = MEMORY_SECONDS + Math.ceil(timeout / 1000);
-    return createJobs(redis, call, { k: this.keysOf(call.fn), sender, memorySeconds, clock });
+    return createJobs(redis, call, { k: this.keysOf(call.fn), sender, memorySeconds, clock, ways });
   }
 
   private async refusal({ fn, placement, options }: Call, error: unknown): Promise<RefusedError> {
+    const { connection } = this;
+    const k = this.keysOf(fn);
     const shared = placement.limit?.rules.shared;
-    const tagged = options.some(hasTags);
-    const why = await explainToClient(this.connection, error, fn, this.keysOf(fn), { shared, tagged });
+    const more = async () => (await this.options.explainMore?.(connection, error, fn, k, shared)) ?? error;
+    const why = await explainToClient(connection, error, fn, k, { tagged: options.some(hasTags), more });
     return new RefusedError(`A job of "${fn}"`, why);
   }
 

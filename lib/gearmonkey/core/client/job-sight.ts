@@ -1,6 +1,6 @@
 import type { Clock } from '../../../job/clock.js';
 import type { Job } from '../../../job/job.js';
-import { ExpiryTimer } from '../../features/expiry/expiry-timer.js';
+import { ExpiryTimer } from './expiry-timer.js';
 import type { JobKey } from '../wire/protocol.js';
 
 /** Reads a job with its mark. With `wanted` it repeats the read, also during an outage, while that returns true. @throws JobNotFoundError, JobLostError */

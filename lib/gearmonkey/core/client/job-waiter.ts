@@ -3,7 +3,7 @@ import { withDeadline } from '../../../job/deadline.js';
 import { WaitTimeoutError } from '../../../job/errors.js';
 import type { Job } from '../../../job/job.js';
 import { isFinal } from '../../../job/job-state.js';
-import type { ExpiryTimer } from '../../features/expiry/expiry-timer.js';
+import type { ExpiryTimer } from './expiry-timer.js';
 import type { JobFeed } from './job-feed.js';
 import type { JobSight } from './job-sight.js';
 import type { EnqueuedKey } from './job-store.js';

@@ -14,7 +14,6 @@ import {
 import type { EnqueuedKey, JobStore, Placement } from './job-store.js';
 import type { AwaitedKey } from './job-waiter.js';
 import type { KnownFunctions } from './known-functions.js';
-import { placedLimit } from '../../features/limits/placed-limit.js';
 import {
   checkRun,
   checkRunMany,
@@ -67,6 +66,25 @@ export interface EnqueueWay {
   ): Promise<AwaitedKey>;
 }
 
+/**
+ * Adds to where jobs go with these inputs, such as keys.
+ *
+ * @throws InvalidOptionError, LimitKeyError, and what the user's functions throw
+ */
+export type Place = (
+  functions: KnownFunctions,
+  ref: FunctionRef,
+  placement: Placement,
+  unique: Unique | undefined,
+  inputs: readonly unknown[],
+) => Placement;
+
+/** What features have to do with new jobs. */
+export interface EnqueueWays {
+  readonly placing: readonly Place[];
+  readonly others: readonly EnqueueWay[];
+}
+
 /** Checks, encodes and enqueues jobs. */
 export class NewJobs {
   private readonly headers: (() => GivenHeaders | undefined) | undefined;
@@ -77,7 +95,7 @@ export class NewJobs {
     private readonly store: JobStore,
     private readonly functions: KnownFunctions,
     { headers, middleware }: AroundEnqueue,
-    private readonly ways: readonly EnqueueWay[],
+    private readonly ways: EnqueueWays,
   ) {
     this.headers = headers;
     this.middleware = middleware?.some((one) => one.aroundEnqueue) ? middleware : undefined;
@@ -161,6 +179,18 @@ export class NewJobs {
     );
   }
 
+  /** Where jobs go that features may have a say in. */
+  private place(
+    ref: FunctionRef,
+    placement: Placement,
+    unique: Unique | undefined,
+    inputs: readonly unknown[],
+  ): Placement {
+    let placed = placement;
+    for (const place of this.ways.placing) placed = place(this.functions, ref, placed, unique, inputs);
+    return placed;
+  }
+
   private event(ref: FunctionRef, count: number, headers: Record<string, string>): EnqueueEvent {
     const { system, address } = this.store;
     return { system, server: address, fn: this.functions.nameOf(ref), count, headers };
@@ -173,14 +203,14 @@ export class NewJobs {
     reply?: string,
     traced?: GivenHeaders,
   ): Promise<AwaitedKey> {
-    for (const way of this.ways)
+    for (const way of this.ways.others)
       if (way.wants(options)) return way.one(ref, input, options, { reply, traced });
     const unique = uniqueOf(options, this.functions.uniqueOf(ref));
     const placement = placementOf(options, { ...this.added(ref), traced, reply, unique: unique?.rule });
     const encoded = this.functions.encode(ref, input);
     const payload = encoded instanceof Promise ? await encoded : encoded;
     // A schema has checked the input that the key is made from.
-    const placed = this.withKeys(ref, placement, unique, [input]);
+    const placed = this.place(ref, placement, unique, [input]);
     if (options.rollCall) await this.requireWorkers(ref);
     const [key] = (await this.store.enqueue(this.functions.nameOf(ref), [payload], placed)) as [EnqueuedKey];
     const expiresIn = spanUntilExpiry(placement);
@@ -215,7 +245,7 @@ export class NewJobs {
       const payload = this.functions.encode(ref, input);
       payloads.push(payload instanceof Promise ? await payload : payload);
     }
-    const placed = this.withKeys(ref, placement, unique, inputs);
+    const placed = this.place(ref, placement, unique, inputs);
     if (options.rollCall) await this.requireWorkers(ref);
     return payloads.length === 0 ? [] : this.store.enqueue(this.functions.nameOf(ref), payloads, placed);
   }
@@ -226,32 +256,6 @@ export class NewJobs {
     const stored = await this.store.count(fn);
     if (stored === undefined || !/^\d+$/.test(stored) || Number(stored) < 1) throw new NoWorkersError(fn);
     return Number(stored);
-  }
-
-  /**
-   * Adds the keys of jobs with these inputs. Unique jobs get the key of a limit from the worker.
-   *
-   * @throws InvalidOptionError, LimitKeyError, and what the user's functions throw
-   */
-  private withKeys(
-    ref: FunctionRef,
-    placement: Placement,
-    unique: Unique | undefined,
-    inputs: readonly unknown[],
-  ): Placement {
-    const limit = this.functions.limitOf(ref);
-    if (!limit && !unique) return placement;
-    const limited = limit && placedLimit(limit, inputs, placement);
-    const inOrder = limit?.rules.order === 'strict' && { inOrder: true as const };
-    if (!unique) return { ...placement, ...inOrder, ...(limited && { limit: limited }) };
-    if (limit && limit.onFull !== 'wait')
-      throw new InvalidOptionError(
-        'unique',
-        unique.rule.kind,
-        `absent when the limit says onFull: '${limit.onFull}'`,
-      );
-    const keys = inputs.map((input) => unique.keyOf(input));
-    return { ...placement, ...inOrder, unique: { rule: unique.rule, keys } };
   }
 
   /** What the module and the definition add to a job's options. */

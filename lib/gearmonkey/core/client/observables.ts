@@ -1,7 +1,7 @@
 import { Observable, type Subscriber } from 'rxjs';
 import type { Job, JobEvent, JobProgress } from '../../../job/job.js';
 import { isFinal } from '../../../job/job-state.js';
-import type { ExpiryTimer } from '../../features/expiry/expiry-timer.js';
+import type { ExpiryTimer } from './expiry-timer.js';
 import type { FeedObserver, JobFeed, JobFollower } from './job-feed.js';
 import type { JobSight } from './job-sight.js';
 

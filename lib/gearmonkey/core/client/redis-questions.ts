@@ -5,23 +5,15 @@ import { ConnectionError, RefusedError } from '../../../job/server-errors.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { isReply, isTransientReply } from '../../../redis/redis-errors.js';
 import { pauseAfter } from '../../../redis/retry.js';
-import { explainOfFlows } from '../../features/flows/flow-rights.js';
 import type { KeysOf } from '../wire/protocol.js';
-import { wireName } from '../wire/wire-names.js';
-import { explainToScheduler } from '../../features/schedules/schedule-rights.js';
-import { explainToClient, explainToOperator } from '../wire/rights.js';
-import { explainToViewer } from '../../features/views/view-rights.js';
+import { explainToPlainClient, type Explain } from '../wire/rights.js';
 
 /** How a question is asked. */
 export interface QuestionOptions {
   /** While it returns true there is no timeout: asking a slow server again would only delay its answer. */
   readonly wanted?: (() => boolean) | undefined;
-  /** Whether it needs an operator's rights, which are more than a client's. */
-  readonly forOperators?: boolean;
-  /** Whether it needs the rights to list jobs. */
-  readonly forViewers?: boolean;
-  /** Whether it needs the rights of jobs that wait for others. */
-  readonly forFlows?: boolean;
+  /** Who may ask it, if that is not each client. */
+  readonly explain?: Explain | undefined;
 }
 
 /** Asks a Redis server for something that may be asked twice, so that a broken connection does no harm. */
@@ -31,6 +23,7 @@ export class RedisQuestions {
     private readonly keysOf: KeysOf,
     /** Milliseconds that a question may take. */
     private readonly timeout: number,
+    private readonly explain: Explain = explainToPlainClient,
   ) {}
 
   get isClosed(): boolean {
@@ -42,23 +35,19 @@ export class RedisQuestions {
     fn: string,
     verb: string,
     question: (redis: Redis | Cluster) => Promise<T>,
-    { wanted, ...who }: QuestionOptions = {},
+    { wanted, explain }: QuestionOptions = {},
   ): Promise<T> {
     const what = `${verb} of "${fn}"`;
-    const failure = (error: unknown) => this.failure(fn, what, error, who);
+    const failure = (error: unknown) => this.failure(fn, what, error, explain);
     return this.repeat(what, question, failure, wanted);
   }
 
-  /** Asks about schedules: of a function, or of all. */
-  askOfSchedules<T>(
-    fn: string | undefined,
+  /** Asks what concerns no function, or several. @param explain names the rights that are missing */
+  askWith<T>(
     verb: string,
     question: (redis: Redis | Cluster) => Promise<T>,
-    index?: string,
+    explain: (refusal: unknown) => Promise<unknown>,
   ): Promise<T> {
-    const [user, keys] =
-      fn === undefined ? ['a client of schedules'] : [`a client of schedules of "${fn}"`, this.keysOf(fn)];
-    const explain = (error: unknown) => explainToScheduler(this.commands, error, { index, keys, user });
     return this.repeat(verb, question, (error) => failureOf(verb, error, explain));
   }
 
@@ -86,18 +75,10 @@ export class RedisQuestions {
     fn: string,
     what: string,
     error: unknown,
-    { forOperators, forViewers, forFlows }: QuestionOptions = {},
+    explain: Explain = this.explain,
   ): Promise<GearMonkeyError> {
-    if (forFlows) {
-      const name = wireName(this.keysOf, fn);
-      return failureOf(what, error, (refusal) => explainOfFlows(this.commands, refusal, name));
-    }
-    if (forViewers) {
-      const { commands, keysOf } = this;
-      return failureOf(what, error, (refusal) => explainToViewer(commands, refusal, fn, keysOf));
-    }
-    const explain = forOperators ? explainToOperator : explainToClient;
-    return failureOf(what, error, (refusal) => explain(this.commands, refusal, fn, this.keysOf(fn)));
+    const { commands, keysOf } = this;
+    return failureOf(what, error, (refusal) => explain(commands, refusal, fn, keysOf));
   }
 }
 

@@ -12,11 +12,8 @@ import { PlainJobs } from './plain-jobs.js';
 import { droppedLine, type Problems } from './problems.js';
 import { RoundTrips, type Reply } from './round-trips.js';
 import type { SourceFrame } from '../../../redis/source-frame.js';
-import type { FlowSettler } from '../../features/flows/flow-settler.js';
 import type { HeldClaims } from './held-claims.js';
-import type { Ticker } from '../../features/schedules/ticker.js';
-import type { SourceKeep } from '../../features/expiry/source-keep.js';
-import type { SourceLimits } from '../../features/limits/source-limits.js';
+import type { SourceFeatures } from './source-features.js';
 import type { RedisSourceOptions, SourceConnections } from './source-options.js';
 import { clearTimeout, setTimeout } from 'node:timers';
 
@@ -46,11 +43,12 @@ export class Claimer implements NotifierListener {
   private readonly spare = new SpareClaims((claims) => this.returned(this.giveBack(claims)));
 
   constructor(private readonly parts: ClaimerParts) {
-    const { connections, worker, keep, flows } = parts;
+    const { connections, worker, flows } = parts;
+    const housekeeper = () => parts.housekeeper();
     const { keysOf, onIllegal, pollInterval } = parts.options;
     const states = (this.states = new FunctionStates(onIllegal));
     const { commands } = connections;
-    const notified = { commands, worker, keysOf, keep, flows, states, listener: this, pollInterval };
+    const notified = { commands, worker, keysOf, housekeeper, flows, states, listener: this, pollInterval };
     this.notifier = openNotifier(notified, connections.blocking);
     this.plainJobs = new PlainJobs(connections, keysOf, (fn) => this.notifier.look(fn));
   }
@@ -253,7 +251,7 @@ export class Claimer implements NotifierListener {
 }
 
 /** The parts that a Claimer uses. */
-interface ClaimerParts {
+interface ClaimerParts extends SourceFeatures {
   readonly connections: SourceConnections;
   /** This worker's unique name. */
   readonly worker: string;
@@ -261,10 +259,6 @@ interface ClaimerParts {
   readonly held: HeldClaims;
   readonly frame: SourceFrame;
   readonly problems: Problems;
-  readonly limits: SourceLimits;
-  readonly keep: SourceKeep;
-  readonly ticker: Ticker;
-  readonly flows: FlowSettler;
 }
 
 /** In ms. What is due later, the leader of the function finds in time: it looks once a second. */

@@ -2,8 +2,7 @@ import { chunksOf } from '../../../batching/chunks.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import type { KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
-import { Housekeeping } from './housekeeping.js';
-import type { SourceKeep } from '../../features/expiry/source-keep.js';
+import type { Housekeeper } from './source-features.js';
 
 /** The longest delay of a job without a wake marker: one second, as in the protocol. */
 const LOOK_MS = 1000;
@@ -23,7 +22,7 @@ export interface LeadershipOptions {
   /** This worker's unique name. */
   readonly worker: string;
   readonly keysOf: KeysOf;
-  readonly keep: SourceKeep;
+  readonly housekeeper: () => Housekeeper;
   /** How often functions are checked, and how long they keep a leader that died, in ms. @default 1000 and 3000 */
   readonly pace?: { readonly look: number; readonly hold: number };
   /** Functions that wait for jobs. */
@@ -55,16 +54,16 @@ export class Leadership {
   private looking = false;
   private closed = false;
 
-  private readonly housekeeping: Housekeeping;
+  private readonly housekeeping: Housekeeper;
   private readonly pace: { readonly look: number; readonly hold: number };
   /** How often it looks, if that is not each second: the server has to know that no look was late. */
   private readonly every: [] | [ms: number];
 
   constructor(private readonly options: LeadershipOptions) {
-    const { keysOf, keep, commands, pace = { look: LOOK_MS, hold: HOLD_MS } } = options;
+    const { housekeeper, pace = { look: LOOK_MS, hold: HOLD_MS } } = options;
     this.pace = pace;
     this.every = options.pace ? [pace.look] : [];
-    this.housekeeping = new Housekeeping(keysOf, keep, () => commands.ready());
+    this.housekeeping = housekeeper();
   }
 
   start(): void {

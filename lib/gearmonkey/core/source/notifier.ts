@@ -1,9 +1,8 @@
 import type { Cluster, Redis } from 'ioredis';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import type { KeysOf } from '../wire/protocol.js';
-import type { FlowSettler } from '../../features/flows/flow-settler.js';
 import type { FunctionStates } from './function-states.js';
-import type { SourceKeep } from '../../features/expiry/source-keep.js';
+import type { EndedJobs, Housekeeper } from './source-features.js';
 
 /** What a notifier reports to the source, and asks it. */
 export interface NotifierListener {
@@ -29,8 +28,8 @@ export interface NotifierParts {
   /** This worker's name among all. */
   readonly worker: string;
   readonly keysOf: KeysOf;
-  readonly keep: SourceKeep;
-  readonly flows: FlowSettler;
+  readonly housekeeper: () => Housekeeper;
+  readonly flows: EndedJobs;
   readonly states: FunctionStates;
   readonly listener: NotifierListener;
   /** Milliseconds between two questions for jobs, in place of calls that block; 0 for these. */

@@ -29,10 +29,10 @@ export class PollingNotifier implements Notifier {
     private readonly parts: NotifierParts,
     private readonly interval: number,
   ) {
-    const { commands, worker, keysOf, keep, flows, states, listener } = parts;
+    const { commands, worker, keysOf, housekeeper, flows, states, listener } = parts;
     this.states = states;
     this.leadership = new Leadership({
-      ...{ commands, worker, keysOf, keep },
+      ...{ commands, worker, keysOf, housekeeper },
       pace: { look: interval, hold: HOLD_INTERVALS * interval },
       idle: () => this.waiting(),
       onDue: (fn, wait) => {

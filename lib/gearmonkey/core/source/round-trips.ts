@@ -13,7 +13,7 @@ import { isOutcomesFault, Outbox, type Pending } from './outbox.js';
 import { notStoredLine, type Problems } from './problems.js';
 import type { KeptText, KeysOf } from '../wire/protocol.js';
 import { KEPT_MS } from '../../../job/keep.js';
-import type { SourceKeep } from '../../features/expiry/source-keep.js';
+import type { KeptRules } from './source-features.js';
 import * as scripts from '../wire/scripts.js';
 
 /** How often a worker that ends jobs sets when their list expires, as long as the function may have no leader. */
@@ -32,7 +32,7 @@ export interface RoundTripOptions {
   /** A job with a larger input ends as an error. */
   readonly maxPayloadBytes: number;
   readonly problems: Problems;
-  readonly keep: SourceKeep;
+  readonly keep: KeptRules;
   /** Whether this worker makes the keys of jobs that have none. */
   readonly isLimited: () => boolean;
   /** Stores the limit's rules again. */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { explainRefusal, requireRights, type Call } from '../../../redis/rights.js';
-import { limitedClientCalls, limitedWorkerCalls } from '../../features/limits/limit-rights.js';
 import { FUNCTION_INDEX, ownListOf, type FunctionKeys, type KeysOf } from './protocol.js';
 
 /** How many functions one call checks: it blocks the server meanwhile. */
@@ -15,13 +14,6 @@ interface Connections {
   readonly blocking: RedisConnection | ((key: string) => RedisConnection);
 }
 
-/** The limits of a worker's functions. */
-interface Limits {
-  has(fn: string): boolean;
-  /** The name of its shared limit. */
-  sharedBy(fn: string): string | undefined;
-}
-
 /**
  * Checks rights before any job is claimed: a right that is missing later would cost jobs their leases.
  *
@@ -32,7 +24,8 @@ export async function requireWorkerRights(
   functions: readonly string[],
   worker: string,
   keysOf: KeysOf,
-  limits: Limits,
+  /** What features need for a function, beside what each worker needs. */
+  more: (fn: string, k: FunctionKeys) => Call[],
 ): Promise<void> {
   await commands.ready(TIMEOUT_MS, { patient: false });
   const onCluster = typeof blocking === 'function';
@@ -41,9 +34,8 @@ export async function requireWorkerRights(
     const some = functions.slice(from, from + MAX_FUNCTIONS);
     const calls = some.flatMap((fn) => {
       const k = keysOf(fn);
-      const limited = limits.has(fn) ? limitedWorkerCalls(k, limits.sharedBy(fn)) : [];
       const ownList = onCluster ? ownListOf(worker, k.wake) : ownListOf(worker);
-      return [...workerCalls(k, worker, ownList), ...limited];
+      return [...workerCalls(k, worker, ownList), ...more(fn, k)];
     });
     const who = some.length === 1 ? `a worker of "${some[0]}"` : 'this worker';
     checks.push(commands.insist((redis) => requireRights(redis, calls, who), TIMEOUT_MS));
@@ -185,31 +177,45 @@ function jobCalls(key: string): Call[] {
 
 /**
  * If Redis refused a call for a missing right, returns an error that names it; otherwise returns `refusal`. A user with all
- * rights of a client lacks some of those that limits or tags need.
+ * rights of a client lacks some of those that tags need, or features, whose rights `more` knows.
  */
 export async function explainToClient(
   commands: RedisConnection,
   refusal: unknown,
   fn: string,
   k: FunctionKeys,
-  { shared, tagged = false }: { shared?: string | undefined; tagged?: boolean } = {},
+  {
+    tagged = false,
+    more,
+  }: { tagged?: boolean; more?: ((refusal: unknown) => Promise<unknown>) | undefined } = {},
 ): Promise<unknown> {
   const why = await explainRefusal(commands, refusal, clientCalls(k), `a client of "${fn}"`);
   if (why !== refusal) return why;
   const withTags = `a client of "${fn}" with tags`;
   const ofTags = tagged ? await explainRefusal(commands, refusal, taggedClientCalls(k), withTags) : refusal;
-  if (ofTags !== refusal) return ofTags;
-  const who = `a client of "${fn}", which has a limit,`;
-  return explainRefusal(commands, refusal, limitedClientCalls(k, shared), who);
+  return ofTags === refusal && more ? more(refusal) : ofTags;
 }
+
+/** Explains why Redis refused a call about a function, in terms of the rights of those who may make it. */
+export type Explain = (
+  commands: RedisConnection,
+  refusal: unknown,
+  fn: string,
+  keysOf: KeysOf,
+) => Promise<unknown>;
+
+/** As `explainToClient`, without the rights of features. */
+export const explainToPlainClient: Explain = (commands, refusal, fn, keysOf) =>
+  explainToClient(commands, refusal, fn, keysOf(fn));
 
 /** As `explainToClient`, for what only operators may do. */
 export function explainToOperator(
   commands: RedisConnection,
   refusal: unknown,
   fn: string,
-  k: FunctionKeys,
+  keysOf: KeysOf,
 ): Promise<unknown> {
+  const k = keysOf(fn);
   const calls = [...clientCalls(k), ...operatorCalls(k)];
   return explainRefusal(commands, refusal, calls, `an operator of "${fn}"`);
 }

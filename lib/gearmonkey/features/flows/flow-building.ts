@@ -10,6 +10,7 @@ import { wireName } from '../../core/wire/wire-names.js';
 import { MAX_BATCH_SIZE } from '../../core/client/enqueue-parts.js';
 import type { EnqueuedKey } from '../../core/client/enqueued-key.js';
 import type { JobOf, NewFlow, NewFlowJob } from './flow-store.js';
+import { explainOfFlows } from './flow-rights.js';
 import type { RedisQuestions } from '../../core/client/redis-questions.js';
 
 /** Most jobs of one call, and most entries and lists. */
@@ -169,7 +170,7 @@ export class FlowBuilding {
   }
 
   private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
-    return this.options.questions.ask(this.fn, 'Creating a flow', question, { forFlows: true });
+    return this.options.questions.ask(this.fn, 'Creating a flow', question, { explain: explainOfFlows });
   }
 }
 

@@ -1,6 +1,7 @@
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { explainRefusal, type Call } from '../../../redis/rights.js';
-import { keysOf } from '../../core/wire/protocol.js';
+import { keysOf, type KeysOf } from '../../core/wire/protocol.js';
+import { wireName } from '../../core/wire/wire-names.js';
 
 const X = 'x';
 
@@ -21,7 +22,13 @@ function flowCalls(fn: string): Call[] {
   ];
 }
 
-/** If Redis refused a call for a missing right, returns an error that names it. @param fn its name on the wire */
-export function explainOfFlows(commands: RedisConnection, refusal: unknown, fn: string): Promise<unknown> {
-  return explainRefusal(commands, refusal, flowCalls(fn), `a flow with jobs of "${fn}"`);
+/** If Redis refused a call for a missing right, returns an error that names it. */
+export function explainOfFlows(
+  commands: RedisConnection,
+  refusal: unknown,
+  fn: string,
+  namesOf: KeysOf,
+): Promise<unknown> {
+  const name = wireName(namesOf, fn);
+  return explainRefusal(commands, refusal, flowCalls(name), `a flow with jobs of "${name}"`);
 }

@@ -29,7 +29,7 @@ export class FlowSettler {
 
   private async failed(fn: string, error: unknown): Promise<void> {
     if (this.commands.isClosed) return;
-    const why = await explainOfFlows(this.commands, error, wireName(this.keysOf, fn));
+    const why = await explainOfFlows(this.commands, error, fn, this.keysOf);
     this.problems.report(
       `flows ${fn}`,
       `Jobs that wait for jobs of "${fn}" learn later that these have ended: ${messageOf(why)}`,

@@ -18,6 +18,7 @@ import { time } from '../../core/wire/scripts.js';
 import { STATE_FIELDS, stateOf, textOf } from '../../core/wire/stored-job.js';
 import { nameFromWire, wireName } from '../../core/wire/wire-names.js';
 import type { EnqueuedKey } from '../../core/client/enqueued-key.js';
+import { explainOfFlows } from './flow-rights.js';
 import { entryOf, FlowBuilding, unknownParent, type RedisFlowsOptions } from './flow-building.js';
 import {
   MAX_SHOWN_PARENTS,
@@ -224,7 +225,7 @@ export class RedisFlows implements FlowStore {
   }
 
   private ask<T>(fn: string, verb: string, question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
-    return this.options.questions.ask(fn, verb, question, { forFlows: true });
+    return this.options.questions.ask(fn, verb, question, { explain: explainOfFlows });
   }
 }
 

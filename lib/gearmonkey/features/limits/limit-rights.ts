@@ -1,4 +1,5 @@
-import type { Call } from '../../../redis/rights.js';
+import type { RedisConnection } from '../../../redis/redis-connection.js';
+import { explainRefusal, type Call } from '../../../redis/rights.js';
 import type { FunctionKeys } from '../../core/wire/protocol.js';
 
 const X = 'x';
@@ -53,4 +54,16 @@ export function limitedClientCalls(k: FunctionKeys, shared?: string): Call[] {
     ['LRANGE', own, '0', '0'],
     ['LTRIM', own, '0', '0'],
   ];
+}
+
+/** If Redis refused a client's call for a right that limits need, returns an error that names it; otherwise `refusal`. */
+export function explainOfLimits(
+  commands: RedisConnection,
+  refusal: unknown,
+  fn: string,
+  k: FunctionKeys,
+  shared?: string,
+): Promise<unknown> {
+  const who = `a client of "${fn}", which has a limit,`;
+  return explainRefusal(commands, refusal, limitedClientCalls(k, shared), who);
 }

@@ -1,13 +1,16 @@
 import { toErrorInfo } from '../../../job/errors.js';
 import type { Claim, SourceLimit } from '../../../job/job-source.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
+import type { JobKeys } from '../../core/source/source-features.js';
+import type { Call } from '../../../redis/rights.js';
+import { limitedWorkerCalls } from './limit-rights.js';
 import { rulesText } from './limit-rules.js';
-import type { KeysOf } from '../../core/wire/protocol.js';
+import type { FunctionKeys, KeysOf } from '../../core/wire/protocol.js';
 import { changeLimit } from './limit-scripts.js';
 import type { SourceOutcome } from '../../core/source/outcome-arguments.js';
 
 /** The limits of the functions that a worker runs. */
-export class SourceLimits {
+export class SourceLimits implements JobKeys {
   private readonly limits = new Map<string, SourceLimit>();
 
   constructor(
@@ -23,9 +26,10 @@ export class SourceLimits {
     return this.limits.has(fn);
   }
 
-  /** The name of the function's shared limit. */
-  sharedBy(fn: string): string | undefined {
-    return this.limits.get(fn)?.rules.shared;
+  /** The calls that a worker needs for the function's limit. */
+  rights(fn: string, k: FunctionKeys): Call[] {
+    const limit = this.limits.get(fn);
+    return limit ? limitedWorkerCalls(k, limit.rules.shared) : [];
   }
 
   forget(fn: string): void {

@@ -1,6 +1,8 @@
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { explainRefusal, type Call } from '../../../redis/rights.js';
-import { DECLARED, SCHEDULE_INDEX, type FunctionKeys } from '../../core/wire/protocol.js';
+import type { RedisQuestions } from '../../core/client/redis-questions.js';
+import { DECLARED, SCHEDULE_INDEX, type FunctionKeys, type KeysOf } from '../../core/wire/protocol.js';
+import type { RedisSchedulesOptions } from './redis-schedules.js';
 
 const X = 'x';
 
@@ -30,7 +32,7 @@ function scheduleCalls(index: string, k: FunctionKeys | undefined): Call[] {
   ];
 }
 
-export interface SchedulerRights {
+interface SchedulerRights {
   /** The key of the functions of all schedules. */
   readonly index?: string | undefined;
   /** Those of the function, if only one is concerned. */
@@ -40,10 +42,25 @@ export interface SchedulerRights {
 }
 
 /** As `explainToClient`, for what a client does with schedules. */
-export function explainToScheduler(
+function explainToScheduler(
   commands: RedisConnection,
   refusal: unknown,
   { index = SCHEDULE_INDEX, keys, user }: SchedulerRights,
 ): Promise<unknown> {
   return explainRefusal(commands, refusal, scheduleCalls(index, keys), user);
+}
+
+/** Asks a server about schedules of a function, or of all, and says which rights are missing. */
+export function asksOfSchedules(
+  questions: RedisQuestions,
+  commands: RedisConnection,
+  keysOf: KeysOf,
+  index: string | undefined,
+): RedisSchedulesOptions['ask'] {
+  return (fn, verb, question) => {
+    const [user, keys] =
+      fn === undefined ? ['a client of schedules'] : [`a client of schedules of "${fn}"`, keysOf(fn)];
+    const rights = { index, keys, user };
+    return questions.askWith(verb, question, (refusal) => explainToScheduler(commands, refusal, rights));
+  };
 }

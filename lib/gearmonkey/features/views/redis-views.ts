@@ -11,7 +11,9 @@ import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { NO_RIGHT } from '../../../redis/rights.js';
 import type { FunctionIndex } from './function-index.js';
 import { sharedLimitIn } from '../limits/limit-rules.js';
+import { explainToOperator } from '../../core/wire/rights.js';
 import { time } from '../../core/wire/scripts.js';
+import { explainToViewer } from './view-rights.js';
 import { ENDED_LISTS, LISTED_MS, type KeysOf } from '../../core/wire/protocol.js';
 import { findJobs, listJobs, mend, overview, readJob, readPayload } from './view-scripts.js';
 import type { QuestionOptions } from '../../core/client/redis-questions.js';
@@ -61,7 +63,7 @@ export class RedisViews implements ViewStore {
 
   functions(): Promise<string[]> {
     return this.options.ask('*', 'Reading the functions', (redis) => this.options.index.read(redis), {
-      forViewers: true,
+      explain: explainToViewer,
     });
   }
 
@@ -99,7 +101,7 @@ export class RedisViews implements ViewStore {
         payloads ? 1 : 0,
         status,
       );
-    return this.options.ask(fn, 'Listing jobs', read, { forViewers: true });
+    return this.options.ask(fn, 'Listing jobs', read, { explain: explainToViewer });
   }
 
   find(fn: string, { by, text, newest, size, page, payloads }: FindQuery): Promise<ViewedJobs> {
@@ -108,19 +110,19 @@ export class RedisViews implements ViewStore {
     const order = newest ? 'newest' : 'oldest';
     const read = (redis: Redis | Cluster) =>
       findJobs.run(redis, keys, this.options.now(), by, text, order, size, page, payloads ? 1 : 0);
-    return this.options.ask(fn, 'Finding jobs', read, { forViewers: true });
+    return this.options.ask(fn, 'Finding jobs', read, { explain: explainToViewer });
   }
 
   describe(fn: string, id: string, most: number): Promise<DescribedJob | undefined> {
     const { jobs } = this.options.keysOf(fn);
     const read = (redis: Redis | Cluster) => readJob.run(redis, [jobs], id, most);
-    return this.options.ask(fn, 'Reading a job', read, { forViewers: true });
+    return this.options.ask(fn, 'Reading a job', read, { explain: explainToViewer });
   }
 
   payload(fn: string, id: string, field: PayloadField, most: number): Promise<PayloadPart | undefined> {
     const { jobs } = this.options.keysOf(fn);
     const read = (redis: Redis | Cluster) => readPayload.run(redis, [jobs], id, field, most);
-    return this.options.ask(fn, 'Reading a payload', read, { forViewers: true });
+    return this.options.ask(fn, 'Reading a payload', read, { explain: explainToViewer });
   }
 
   async wholePayload(fn: string, id: string, field: PayloadField): Promise<Buffer | undefined> {
@@ -151,14 +153,14 @@ export class RedisViews implements ViewStore {
       }
       return found;
     };
-    return this.options.ask(fn, 'Reading who shares the limit', read, { forViewers: true });
+    return this.options.ask(fn, 'Reading who shares the limit', read, { explain: explainToViewer });
   }
 
   async workers(fn: string): Promise<PresentWorker[]> {
     const { workers } = this.options.keysOf(fn);
     const read = (redis: Redis | Cluster) =>
       redis.zrangebyscore(workers, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, MAX_WORKERS);
-    const flat = await this.options.ask(fn, 'Reading the workers', read, { forViewers: true });
+    const flat = await this.options.ask(fn, 'Reading the workers', read, { explain: explainToViewer });
     return chunksOf(flat, 2).map(([id = '', until = '0']) => ({ id, until: Number(until) }));
   }
 
@@ -170,7 +172,7 @@ export class RedisViews implements ViewStore {
     const name = randomUUID();
     const chosen = jobs.flatMap(({ id, finished }) => [id, finished]);
     const run = (redis: Redis | Cluster) => mend.run(redis, keys, this.options.now(), verb, name, chosen);
-    return this.options.ask(fn, `A ${verb} of jobs`, run, { forOperators: true });
+    return this.options.ask(fn, `A ${verb} of jobs`, run, { explain: explainToOperator });
   }
 
   private async overviewOf(fn: string): Promise<FunctionOverview> {
@@ -179,7 +181,7 @@ export class RedisViews implements ViewStore {
     const keys = [k.jobs, k.control, k.leases, k.scheduled, k.high, k.normal, k.low, k.retrying, ...ended];
     keys.push(k.count, k.workers);
     const read = (redis: Redis | Cluster) => overview.run(redis, keys, this.options.now(), LISTED_MS);
-    return toOverview(fn, await this.options.ask(fn, 'An overview', read, { forViewers: true }));
+    return toOverview(fn, await this.options.ask(fn, 'An overview', read, { explain: explainToViewer }));
   }
 }
 

@@ -1,31 +1,29 @@
 import { randomUUID } from 'node:crypto';
-import type { Health } from '../../../job/health.js';
-import type {
-  Claim,
-  JobSource,
-  FreeSlots,
-  OnRevoked,
-  Outcome,
-  SourceLimit,
-} from '../../../job/job-source.js';
-import type { Keep } from '../../../job/keep.js';
-import { showAs } from '../../../job/show-as.js';
-import { ALL_CAPABILITIES } from '../../../job/source-capabilities.js';
-import { SourceFrame } from '../../../redis/source-frame.js';
-import { Claimer } from './claimer.js';
-import { FlowSettler } from '../../features/flows/flow-settler.js';
-import { HeldClaims } from './held-claims.js';
-import { Problems } from './problems.js';
-import { RedisRecords } from '../../features/records/redis-records.js';
-import { requireWorkerRights } from '../wire/rights.js';
-import { SourceKeep } from '../../features/expiry/source-keep.js';
-import { SourceLimits } from '../../features/limits/source-limits.js';
-import { StatisticsWriter } from '../../features/views/statistics-writer.js';
-import { withDefaults, type RedisSourceOptions, type SourceConnections } from './source-options.js';
-import type { RedisConnection } from '../../../redis/redis-connection.js';
-import { RedisSchedules } from '../../features/schedules/redis-schedules.js';
-import { Ticker } from '../../features/schedules/ticker.js';
-import type { KeysOf } from '../wire/protocol.js';
+import type { Health } from '../job/health.js';
+import type { Claim, JobSource, FreeSlots, OnRevoked, Outcome, SourceLimit } from '../job/job-source.js';
+import type { Keep } from '../job/keep.js';
+import { showAs } from '../job/show-as.js';
+import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
+import { SourceFrame } from '../redis/source-frame.js';
+import { Claimer } from './core/source/claimer.js';
+import { FlowSettler } from './features/flows/flow-settler.js';
+import { HeldClaims } from './core/source/held-claims.js';
+import { Problems } from './core/source/problems.js';
+import { RedisRecords } from './features/records/redis-records.js';
+import { requireWorkerRights } from './core/wire/rights.js';
+import { SourceKeep } from './features/keep/source-keep.js';
+import { SourceLimits } from './features/limits/source-limits.js';
+import { Housekeeping } from './features/views/housekeeping.js';
+import { StatisticsWriter } from './features/views/statistics-writer.js';
+import {
+  withDefaults,
+  type RedisSourceOptions,
+  type SourceConnections,
+} from './core/source/source-options.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
+import { RedisSchedules } from './features/schedules/redis-schedules.js';
+import { Ticker } from './features/schedules/ticker.js';
+import type { FunctionKeys, KeysOf } from './core/wire/protocol.js';
 
 /** Jobs of a Redis server, by the GearMonkey protocol. */
 export class RedisSource implements JobSource {
@@ -95,6 +93,7 @@ export class RedisSource implements JobSource {
       keep,
       ticker,
       flows: new FlowSettler(connections.commands, keysOf, problems),
+      housekeeper: () => new Housekeeping(keysOf, keep, () => connections.commands.ready()),
     });
     [this.held, this.frame, this.claimer, this.limits] = [held, frame, claimer, limits];
   }
@@ -117,7 +116,8 @@ export class RedisSource implements JobSource {
     const added = functions.filter((fn) => !this.opened.has(fn));
     if (added.length === 0) return;
     await this.frame.open(async (opening) => {
-      await requireWorkerRights(this.connections, added, this.worker, this.options.keysOf, this.limits);
+      const more = (fn: string, k: FunctionKeys) => this.limits.rights(fn, k);
+      await requireWorkerRights(this.connections, added, this.worker, this.options.keysOf, more);
       await this.limits.store(added);
       await this.held.open(added, opening);
     });

@@ -1,10 +1,10 @@
 import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../../batching/chunks.js';
 import type { KeepRule } from '../../../job/keep.js';
-import { FunctionIndex } from '../../features/views/function-index.js';
-import type { KeysOf } from '../wire/protocol.js';
-import { trim } from '../../features/views/view-scripts.js';
-import type { SourceKeep } from '../../features/expiry/source-keep.js';
+import { FunctionIndex } from './function-index.js';
+import type { KeysOf } from '../../core/wire/protocol.js';
+import { trim } from './view-scripts.js';
+import type { SourceKeep } from '../keep/source-keep.js';
 
 /** How often the lists of a function are trimmed. */
 const EVERY_MS = 60_000;
