@@ -1,24 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
-import { systemClock, type Clock } from '../job/clock.js';
+import { systemClock } from '../job/clock.js';
 import type { Payload } from '../job/codec.js';
-import { LimitUnknownError } from '../job/limit-errors.js';
-import type { LimitState } from '../job/limit.js';
 import type { Counts } from '../job/statistics.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { ChannelHub } from '../redis/channel-hub.js';
 import { Enqueuer, type EnqueuerOptions } from './core/client/enqueuer.js';
 import { RedisSchedules } from './features/schedules/redis-schedules.js';
 import type { EnqueuedKey, JobListener, Placement, ReadProgress } from './core/client/job-store.js';
-import type { Changes, DrainedStep, DrainStep } from './features/edits/edit-store.js';
+import type { EditStore } from './features/edits/edit-store.js';
+import { RedisEdits } from './features/edits/redis-edits.js';
 import type { GearMonkeyStore } from './features/index.js';
-import type { LimitsQuery } from './features/limits/limit-store.js';
-import { dueText } from './core/client/placement.js';
+import type { LimitStore } from './features/limits/limit-store.js';
+import { RedisLimits } from './features/limits/redis-limits.js';
 import { RedisFlows } from './features/flows/redis-flows.js';
 import { RedisQuestions } from './core/client/redis-questions.js';
 import { EXPIRED_IN_FLOW, RedisRecordings } from './features/records/redis-recordings.js';
 import { RedisViews } from './features/views/redis-views.js';
-import { fullFirst, numbersText, toLimitState, type Numbers } from './features/limits/limit-rules.js';
 import { FEATURES } from './features/index.js';
 import { explainOfLimits } from './features/limits/limit-rights.js';
 import { asksOfSchedules } from './features/schedules/schedule-rights.js';
@@ -35,18 +33,10 @@ import {
   parseStreamed,
   type FunctionKeys,
 } from './core/wire/protocol.js';
-import * as limitScripts from './features/limits/limit-scripts.js';
 import * as scripts from './core/wire/scripts.js';
 import { readStatistics } from './features/views/statistics.js';
 import type { StoredJob } from './core/wire/stored-job.js';
 import { MalformedJobError } from '../job/errors.js';
-
-/** Most keys of a limit that one call reads: more would block the server. */
-const MAX_LIMIT_KEYS = 1000;
-/** In the order of the script's keys. */
-const QUEUES = ['scheduled', 'high', 'normal', 'low'] as const;
-/** The number of the first of these keys, counted from 1. */
-const FIRST_QUEUE = 2;
 
 /** The features' ways to create jobs. */
 const CREATE_WAYS = FEATURES.flatMap(({ create }) => create ?? []);
@@ -77,9 +67,8 @@ export class RedisStore implements GearMonkeyStore {
   private readonly questions: RedisQuestions;
   private readonly recordings: RedisRecordings;
   private readonly keysOf: KeysOf;
-  private readonly testClock: Pick<Clock, 'now'> | undefined;
-  /** '' is the server's time. */
-  private readonly now: () => number | '';
+  private readonly edits: RedisEdits;
+  private readonly ofLimits: RedisLimits;
 
   constructor(
     private readonly commands: RedisConnection,
@@ -87,13 +76,18 @@ export class RedisStore implements GearMonkeyStore {
     options: RedisStoreOptions,
   ) {
     this.keysOf = options.keysOf ?? keysOf;
-    this.testClock = options.clock;
-    this.now = () => options.clock?.now() ?? '';
+    /** '' is the server's time. */
+    const time = () => options.clock?.now() ?? '';
     this.questions = new RedisQuestions(commands, this.keysOf, options.timeout, explainToAnyClient);
-    this.recordings = new RedisRecordings(this.questions, this.keysOf, this.now);
+    this.recordings = new RedisRecordings(this.questions, this.keysOf, time);
+    this.ofLimits = new RedisLimits(this.questions, this.keysOf, time);
+    this.edits = new RedisEdits({
+      ...{ questions: this.questions, keysOf: this.keysOf, hub, clock: options.clock },
+      settleFlows: (fn) => this.flows.settleSoon(fn),
+    });
     this.views = new RedisViews({
       index: new FunctionIndex(this.keysOf, options.prefix, options.onProblem),
-      ...{ keysOf: this.keysOf, now: this.now, commands },
+      ...{ keysOf: this.keysOf, now: time, commands },
       ask: (...question) => this.questions.ask(...question),
     });
     const onCreated = (fn: string) => this.views.note([fn]);
@@ -107,7 +101,7 @@ export class RedisStore implements GearMonkeyStore {
       questions: this.questions,
       keysOf: this.keysOf,
       prefix: options.prefix,
-      now: this.now,
+      now: time,
       created: () => (options.clock ?? systemClock).now(),
       timeout: options.timeout,
       durable: (fn, key, keys) => this.enqueuer.durably(fn, key, keys),
@@ -156,11 +150,40 @@ export class RedisStore implements GearMonkeyStore {
     );
   }
 
-  async cancel(fn: string, key: JobKey): Promise<scripts.Cancellation> {
-    const came = await this.recordings.cancel(fn, key);
-    if (came !== 'cancelled-in-flow') return came;
-    await this.flows.settleSoon(fn);
-    return 'cancelled';
+  cancel(...cancelled: Parameters<EditStore['cancel']>): ReturnType<EditStore['cancel']> {
+    return this.edits.cancel(...cancelled);
+  }
+
+  update(...changed: Parameters<EditStore['update']>): ReturnType<EditStore['update']> {
+    return this.edits.update(...changed);
+  }
+
+  lastId(fn: string): Promise<number> {
+    return this.edits.lastId(fn);
+  }
+
+  drain(...drained: Parameters<EditStore['drain']>): ReturnType<EditStore['drain']> {
+    return this.edits.drain(...drained);
+  }
+
+  pause(fn: string, paused: boolean): Promise<void> {
+    return this.edits.pause(fn, paused);
+  }
+
+  isPaused(fn: string, wanted?: () => boolean): Promise<boolean> {
+    return this.edits.isPaused(fn, wanted);
+  }
+
+  listenToControl(fn: string, changed: () => void): Promise<() => void> {
+    return this.edits.listenToControl(fn, changed);
+  }
+
+  limits(...read: Parameters<LimitStore['limits']>): ReturnType<LimitStore['limits']> {
+    return this.ofLimits.limits(...read);
+  }
+
+  setLimit(...set: Parameters<LimitStore['setLimit']>): ReturnType<LimitStore['setLimit']> {
+    return this.ofLimits.setLimit(...set);
   }
 
   async expire(fn: string, key: JobKey, now?: number): Promise<number> {
@@ -170,52 +193,7 @@ export class RedisStore implements GearMonkeyStore {
     return 0;
   }
 
-  async limits(fn: string, { key, size }: LimitsQuery): Promise<LimitState[]> {
-    const { control, limits, jobs, wake } = this.keysOf(fn);
-    const one = key === undefined ? 0 : 1;
-    const keys = [control, limits, jobs, wake];
-    const found = await this.questions.ask(fn, 'Reading limits', (redis) =>
-      limitScripts.readLimits.run(redis, keys, this.now(), MAX_LIMIT_KEYS, one, key ?? ''),
-    );
-    return (found ?? []).map(toLimitState).sort(fullFirst).slice(0, size);
-  }
-
-  async setLimit(fn: string, numbers: Numbers | undefined): Promise<void> {
-    const text = numbers ? numbersText(numbers) : '';
-    const ask: Parameters<typeof limitScripts.changeLimit>[0] = (question) =>
-      this.questions.ask(fn, 'Changing the limit', question);
-    const isKnown = await limitScripts.changeLimit(ask, this.keysOf(fn), 'override', text, '');
-    if (!isKnown) throw new LimitUnknownError(fn);
-  }
-
-  update(fn: string, { id, mark }: JobKey, { input, place, key }: Changes): Promise<scripts.Updated> {
-    const { jobs, wake, ...queues } = this.keysOf(fn);
-    const keys = [jobs, ...QUEUES.map((queue) => queues[queue]), wake];
-    const to = place ? QUEUES.indexOf(place.queue) + FIRST_QUEUE : 0;
-    const due = place ? dueText(place, this.testClock) : '';
-    const hasKey = key === undefined ? 0 : 1;
-    const inputs = input === undefined ? [] : [input];
-    return this.questions.ask(fn, 'Changing a job', (redis) =>
-      scripts.update.run(redis, keys, id, mark ?? '', to, due, hasKey, key ?? '', inputs),
-    );
-  }
-
   signal: GearMonkeyStore['signal'] = (...signal) => this.recordings.signal(...signal);
-
-  async lastId(fn: string): Promise<number> {
-    const read = async (redis: Redis | Cluster) => Number(await redis.get(this.keysOf(fn).ids)) || 0;
-    return this.questions.ask(fn, 'Draining', read);
-  }
-
-  drain(fn: string, { queue, kind, limited, last, cursor }: DrainStep): Promise<DrainedStep> {
-    const { jobs, locks, channel, [queue]: drained, control, wake } = this.keysOf(fn);
-    const keys = [jobs, locks, channel, ...(limited ? [control, wake] : [drained])];
-    const drain = (redis: Redis | Cluster) =>
-      limited
-        ? limitScripts.drainLimited.run(redis, keys, '', last, cursor, kind, queue)
-        : scripts.drain.run(redis, keys, '', last, cursor, kind);
-    return this.questions.ask(fn, 'Draining', drain, { explain: explainToOperator });
-  }
 
   statistics(fn: string, hours: readonly number[], byMinute: boolean): Promise<Counts[]> {
     const read = (redis: Redis | Cluster) =>
@@ -224,27 +202,6 @@ export class RedisStore implements GearMonkeyStore {
   }
 
   mend: GearMonkeyStore['mend'] = (fn, verb, jobs) => this.views.mend(fn, verb, jobs);
-
-  async pause(fn: string, paused: boolean): Promise<void> {
-    const { control, scheduled, high, normal, low, wake } = this.keysOf(fn);
-    const keys = [control, scheduled, high, normal, low, wake];
-    const pause = (redis: Redis | Cluster) => scripts.pause.run(redis, keys, '', paused ? 1 : 0);
-    await this.questions.ask(fn, paused ? 'Pausing' : 'Resuming', pause, { explain: explainToOperator });
-  }
-
-  isPaused(fn: string, wanted?: () => boolean): Promise<boolean> {
-    const read = async (redis: Redis | Cluster) =>
-      (await redis.hmget(this.keysOf(fn).control, 'paused'))[0] !== null;
-    return this.questions.ask(fn, 'Reading the state', read, { wanted, explain: explainToOperator });
-  }
-
-  async listenToControl(fn: string, changed: () => void): Promise<() => void> {
-    try {
-      return await this.hub.listen(this.keysOf(fn).control, { message: changed, resync: changed });
-    } catch (error) {
-      throw await this.questions.failure(fn, `Listening to "${fn}"`, error, explainToOperator);
-    }
-  }
 
   async listen(fn: string, listener: JobListener): Promise<() => void> {
     const heard = hear(this.hub, this.keysOf(fn), { fn, inbox: this.inbox, listener });

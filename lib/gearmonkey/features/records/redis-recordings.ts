@@ -1,10 +1,9 @@
-import { JobCancelledError } from '../../../job/abort-errors.js';
 import type { Payload } from '../../../job/codec.js';
 import type { Signalled } from '../../../job/signals.js';
 import type { StreamKind, StreamPage } from '../../../job/streams.js';
 import { streamKey, type JobKey, type KeysOf } from '../../core/wire/protocol.js';
 import * as scripts from './record-scripts.js';
-import { cancel, expire, type Cancellation, type Now } from '../../core/wire/scripts.js';
+import { expire, type Now } from '../../core/wire/scripts.js';
 import type { RedisQuestions } from '../../core/client/redis-questions.js';
 
 /** What `expire` returns if the job has ended now, and others wait for it or it belongs to a flow. */
@@ -24,17 +23,6 @@ export class RedisRecordings {
     const { jobs, scheduled, wake } = this.keysOf(fn);
     return this.questions.ask(fn, 'Signalling a job', (redis) =>
       scripts.signal.run(redis, [jobs, scheduled, wake], this.now(), id, mark ?? '', name, data),
-    );
-  }
-
-  cancel(fn: string, { id, mark }: JobKey): Promise<Cancellation> {
-    const k = this.keysOf(fn);
-    const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
-    keys.push(k.wake);
-    const error = new JobCancelledError(fn, id);
-    const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
-    return this.questions.ask(fn, 'Cancelling a job', (redis) =>
-      cancel.run(redis, keys, '', id, mark ?? '', error.message, info),
     );
   }
 

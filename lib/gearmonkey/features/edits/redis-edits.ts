@@ -1,0 +1,104 @@
+import type { Cluster, Redis } from 'ioredis';
+import { JobCancelledError } from '../../../job/abort-errors.js';
+import type { Clock } from '../../../job/clock.js';
+import type { ChannelHub } from '../../../redis/channel-hub.js';
+import { dueText } from '../../core/client/placement.js';
+import type { RedisQuestions } from '../../core/client/redis-questions.js';
+import type { JobKey, KeysOf } from '../../core/wire/protocol.js';
+import { explainToOperator } from '../../core/wire/rights.js';
+import * as scripts from '../../core/wire/scripts.js';
+import { drainLimited } from '../limits/limit-scripts.js';
+import type { Changes, DrainedStep, DrainStep, EditStore } from './edit-store.js';
+
+/** In the order of the script's keys. */
+const QUEUES = ['scheduled', 'high', 'normal', 'low'] as const;
+/** The number of the first of these keys, counted from 1. */
+const FIRST_QUEUE = 2;
+
+/** What changes on a Redis server are made with. */
+export interface RedisEditsOptions {
+  readonly questions: RedisQuestions;
+  readonly keysOf: KeysOf;
+  readonly hub: ChannelHub;
+  /** That of a test. */
+  readonly clock: Pick<Clock, 'now'> | undefined;
+  /** Does what follows from the end of a job that others wait for, or that belongs to a flow. */
+  readonly settleFlows: (fn: string) => Promise<void>;
+}
+
+/** Changes jobs and functions on a Redis server. */
+export class RedisEdits implements EditStore {
+  private readonly questions: RedisQuestions;
+  private readonly keysOf: KeysOf;
+
+  constructor(private readonly options: RedisEditsOptions) {
+    this.questions = options.questions;
+    this.keysOf = options.keysOf;
+  }
+
+  async cancel(fn: string, key: JobKey): Promise<scripts.Cancellation> {
+    const came = await this.end(fn, key);
+    if (came !== 'cancelled-in-flow') return came;
+    await this.options.settleFlows(fn);
+    return 'cancelled';
+  }
+
+  private end(fn: string, { id, mark }: JobKey): Promise<scripts.Cancellation> {
+    const k = this.keysOf(fn);
+    const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
+    keys.push(k.wake);
+    const error = new JobCancelledError(fn, id);
+    const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
+    return this.questions.ask(fn, 'Cancelling a job', (redis) =>
+      scripts.cancel.run(redis, keys, '', id, mark ?? '', error.message, info),
+    );
+  }
+
+  update(fn: string, { id, mark }: JobKey, { input, place, key }: Changes): Promise<scripts.Updated> {
+    const { jobs, wake, ...queues } = this.keysOf(fn);
+    const keys = [jobs, ...QUEUES.map((queue) => queues[queue]), wake];
+    const to = place ? QUEUES.indexOf(place.queue) + FIRST_QUEUE : 0;
+    const due = place ? dueText(place, this.options.clock) : '';
+    const hasKey = key === undefined ? 0 : 1;
+    const inputs = input === undefined ? [] : [input];
+    return this.questions.ask(fn, 'Changing a job', (redis) =>
+      scripts.update.run(redis, keys, id, mark ?? '', to, due, hasKey, key ?? '', inputs),
+    );
+  }
+
+  async lastId(fn: string): Promise<number> {
+    const read = async (redis: Redis | Cluster) => Number(await redis.get(this.keysOf(fn).ids)) || 0;
+    return this.questions.ask(fn, 'Draining', read);
+  }
+
+  drain(fn: string, { queue, kind, limited, last, cursor }: DrainStep): Promise<DrainedStep> {
+    const { jobs, locks, channel, [queue]: drained, control, wake } = this.keysOf(fn);
+    const keys = [jobs, locks, channel, ...(limited ? [control, wake] : [drained])];
+    const drain = (redis: Redis | Cluster) =>
+      limited
+        ? drainLimited.run(redis, keys, '', last, cursor, kind, queue)
+        : scripts.drain.run(redis, keys, '', last, cursor, kind);
+    return this.questions.ask(fn, 'Draining', drain, { explain: explainToOperator });
+  }
+
+  async pause(fn: string, paused: boolean): Promise<void> {
+    const { control, scheduled, high, normal, low, wake } = this.keysOf(fn);
+    const keys = [control, scheduled, high, normal, low, wake];
+    const pause = (redis: Redis | Cluster) => scripts.pause.run(redis, keys, '', paused ? 1 : 0);
+    await this.questions.ask(fn, paused ? 'Pausing' : 'Resuming', pause, { explain: explainToOperator });
+  }
+
+  isPaused(fn: string, wanted?: () => boolean): Promise<boolean> {
+    const read = async (redis: Redis | Cluster) =>
+      (await redis.hmget(this.keysOf(fn).control, 'paused'))[0] !== null;
+    return this.questions.ask(fn, 'Reading the state', read, { wanted, explain: explainToOperator });
+  }
+
+  async listenToControl(fn: string, changed: () => void): Promise<() => void> {
+    try {
+      return await this.options.hub.listen(this.keysOf(fn).control, { message: changed, resync: changed });
+    } catch (error) {
+      throw await this.questions.failure(fn, `Listening to "${fn}"`, error, explainToOperator);
+    }
+  }
+}
