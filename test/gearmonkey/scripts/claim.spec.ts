@@ -39,6 +39,19 @@ describe('claim.lua', () => {
     });
   });
 
+  it.each([
+    ['held', '0'],
+    ['filed', 'key'],
+  ])('gives a job back that is %s if its function has no limit any more', async (verb, detail) => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a']);
+    await claim(server.redis, fn);
+    const outcomes = ['1:1', verb, detail, ''];
+    await expect(claim(server.redis, fn, { slots: 0, outcomes })).resolves.toMatchObject({ refused: [] });
+    await expect(server.redis.hmget(`job:${fn}:1`, 'status', 'key')).resolves.toEqual(['idle', null]);
+    await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['1']);
+  });
+
   describe('claims', () => {
     it('nothing without a job', async () => {
       await expect(claim(server.redis, server.fn())).resolves.toEqual({

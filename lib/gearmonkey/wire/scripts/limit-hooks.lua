@@ -26,46 +26,42 @@ local function limit_hooks(turn, rules, override)
   local lacks = missing_right('ZADD', keys.limits .. 'x', '1', 'x')
     or (limits.shared and missing_right('ZADD', limits.space .. 'x', '1', 'x'))
 
-  local sources = {}
-
-  function sources.open()
+  local function open()
     pcall(limits.move_due)
   end
 
-  function sources.take(priority, has_room)
+  local function take_keyed(priority, has_room)
     pcall(limits.take_turns, turn, priority, has_room, take)
   end
 
   --- How many jobs of the queues may be taken that only get their key: they use no slot, but wait for a call that has one.
-  function sources.room()
+  local function room()
     return turn.files and limits.MAX_MOVES - #turn.unfiled / 4
   end
 
   --- Ends the claims. Returns ms until the next job is due, and whether there may be more now; adds the keys to `left` that exist
   --- while a job of any key may start.
-  function sources.close(wait, left)
+  local function close(wait, left)
     pcall(limits.pass_on)
     local first = limits.time_left()
     if first then wait = wait < 0 and first or math.min(wait, first) end
     limits.add_rings(left)
-    return wait, limits.is_over or sources.room() == 0
+    return wait, limits.is_over or room() == 0
   end
 
   --- Whether a key may start jobs again that had to wait.
-  function sources.has_more()
+  local function has_more()
     return limits.freed
   end
 
   --- Makes a job wait for the turn of its key, behind the others or in front of them. Returns whether it does.
-  function sources.take_back(key, from, id, in_front)
+  local function take_back(key, from, id, in_front)
     local is_whole, waits = pcall(limits.await_turn, key, limits.priority_of(from), id, in_front)
     return is_whole and waits
   end
 
-  sources.put_off = limits.await_time
-
   --- Recovers what leases don't tell of.
-  function sources.review(recover)
+  local function review(recover)
     local is_whole, lost = pcall(limits.lost_claims, keys.leases)
     for _, member in ipairs(is_whole and lost or {}) do recover(member) end
     local is_known, member = pcall(limits.review_holders, keys.leases)
@@ -99,7 +95,7 @@ local function limit_hooks(turn, rules, override)
       if not job[1] then return false end
       local attempts = math.max(0, count(job[1]) - 1)
       call('HSET', keys.jobs .. id, 'status', 'idle', 'key', key, 'attempts', attempts, 'settled', token)
-      if not sources.take_back(key, job[2], id, false) then keep(id, token) end
+      if not take_back(key, job[2], id, false) then keep(id, token) end
       return true
     end
 
@@ -117,5 +113,9 @@ local function limit_hooks(turn, rules, override)
     pcall(limits.vacate, key, member)
   end
 
+  local sources = {
+    open = open, take = take_keyed, room = room, close = close, has_more = has_more,
+    take_back = take_back, put_off = limits.await_time, review = review,
+  }
   return { sources = sources, admit = admit, places = places, outcomes = outcomes, ended = ended }, lacks
 end
