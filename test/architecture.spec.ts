@@ -30,6 +30,7 @@ const ARROWS: Arrows = {
   redis: ['job', 'batching'],
   gearmonkey: ['job', 'batching', 'worker', 'redis'],
   memory: ['job', 'gearmonkey'],
+  embedded: ['job', 'redis', 'gearmonkey'],
   nest: ['job', 'batching', 'worker', 'redis', 'gearmonkey', 'memory'],
   index: CORE,
   testing: CORE,
@@ -39,6 +40,10 @@ const ARROWS: Arrows = {
   doctor: ['job', 'redis', 'gearmonkey'],
   // On no other list, so that nothing imports it.
   cli: [...CORE, 'index', 'doctor', 'dashboard', 'qless', 'jq', 'jobd'],
+
+  'embedded/lua': [],
+  'embedded/store': ['lua'],
+  'embedded/index': ['lua', 'store'],
 
   'gearmonkey/wire': [],
   'gearmonkey/core': ['wire'],

@@ -34,7 +34,7 @@ export class RedisSource implements JobSource {
     }));
   }
 
-  readonly system = 'gearmonkey';
+  readonly system: string;
   readonly capabilities = ALL_CAPABILITIES;
   readonly renewInterval?: number;
   readonly claimsAhead = true;
@@ -55,6 +55,7 @@ export class RedisSource implements JobSource {
     options: RedisSourceOptions = {},
   ) {
     this.options = withDefaults(options);
+    this.system = this.options.system;
     this.records = new RedisRecords(connections.commands, this.options.keysOf);
     const { lease, presence, keysOf, onProblem } = this.options;
     const { worker } = this;

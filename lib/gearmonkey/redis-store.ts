@@ -52,13 +52,15 @@ export interface RedisStoreOptions extends EnqueuerOptions {
   readonly scheduleIndex?: string;
   /** What `keysOf` puts before each function's name, and the key of the functions begins with. @default '' */
   readonly prefix?: string;
+  /** Whose jobs these are, in events, metrics and spans. @default 'gearmonkey' */
+  readonly system?: string;
   /** Gets messages for the operator. */
   readonly onProblem?: (message: string) => void;
 }
 
 /** The client's side of GearMonkey on a Redis server. */
 export class RedisStore implements GearMonkeyStore {
-  readonly system = 'gearmonkey';
+  readonly system: string;
   readonly inbox = randomUUID();
   readonly schedules: RedisSchedules;
   readonly views: RedisViews;
@@ -75,6 +77,7 @@ export class RedisStore implements GearMonkeyStore {
     private readonly hub: ChannelHub,
     options: RedisStoreOptions,
   ) {
+    this.system = options.system ?? 'gearmonkey';
     this.keysOf = options.keysOf ?? keysOf;
     /** '' is the server's time. */
     const time = () => options.clock?.now() ?? '';

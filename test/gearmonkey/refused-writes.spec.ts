@@ -3,6 +3,7 @@ import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
 import { useRedisServer } from '../support/use-redis.js';
+import { claimOne, released } from '../contract/claiming.js';
 import { RedisActors } from './redis-rig.js';
 
 /** How a server comes to take no writes, and takes them again. */
@@ -62,6 +63,41 @@ describe.each(Object.entries(FAULTS))('while a server refuses writes with %s', (
     expect(runs).toBe(1);
     expect(problems.filter((message) => message.includes('lease'))).toEqual([]);
     await expect(server.redis.exists(`lease:${fn}`)).resolves.toBe(0);
+  });
+
+  it('a failed attempt waits, and is tried again once', async () => {
+    const mayEnd = gate();
+    let runs = 0;
+    const handle = async () => {
+      runs += 1;
+      await mayEnd.passed;
+      if (runs === 1) throw new Error('as told');
+    };
+    await runWorker(actors.source(), fn, handle, { retry: { attempts: 3, delay: 10, jitter: 0 } });
+    const client = actors.client();
+    const { id } = await client.run(fn, 1);
+    await eventually(() => expect(runs).toBe(1));
+    await refuse();
+    mayEnd.open();
+    await takeAgain();
+    await eventually(async () =>
+      expect(await client.get(fn, id)).toMatchObject({ state: 'succeeded', attempts: 2 }),
+    );
+    expect(runs).toBe(2);
+  });
+
+  it('giving a job back waits', async () => {
+    const client = actors.client();
+    const source = actors.source();
+    await source.open([fn]);
+    const { id } = await client.run(fn, 1);
+    const claim = await claimOne(source, fn);
+    await refuse();
+    const given = source.settle([released(claim)]);
+    await takeAgain();
+    await expect(given).resolves.toEqual([]);
+    await expect(client.get(fn, id)).resolves.toMatchObject({ state: 'waiting' });
+    await source.close();
   });
 
   it('cancelling a job waits', async () => {

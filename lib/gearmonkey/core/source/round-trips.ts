@@ -20,6 +20,8 @@ import * as scripts from '../wire/scripts.js';
 const LIST_EXPIRY_MS = 600_000;
 
 export interface RoundTripOptions {
+  /** Whose jobs these are, in events. */
+  readonly system: string;
   readonly connection: RedisConnection;
   /** This worker's unique name. */
   readonly worker: string;
@@ -176,7 +178,7 @@ export class RoundTrips {
     numbers: Pick<TurnEvent, 'slots' | 'outcomes' | 'blocked'>,
   ): Promise<scripts.ClaimReply> {
     const { address } = this.options.connection;
-    const event: TurnEvent = { system: 'gearmonkey', server: address, fn: this.fn, ...numbers };
+    const event: TurnEvent = { system: this.options.system, server: address, fn: this.fn, ...numbers };
     return traced(instrumentation.turn, event, call, (turn, { claims }) => (turn.claimed = claims.length));
   }
 

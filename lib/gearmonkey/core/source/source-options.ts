@@ -19,6 +19,8 @@ export interface RedisSourceOptions {
   statistics?: boolean;
   /** How long ended jobs can be read, unless `setKeep` says otherwise. @default 25 hours */
   keep?: Keep;
+  /** Whose jobs these are, in events, metrics and spans. @default 'gearmonkey' */
+  system?: string;
   /** Makes the keys of a function. @default keysOf */
   keysOf?: KeysOf;
   /** Called with messages about jobs that can't be run and calls that are tried again. */
@@ -47,6 +49,7 @@ export function withDefaults({
     statistics: true,
     keep: {},
     keysOf,
+    system: 'gearmonkey',
     onIllegal: onProblem,
     ...given,
     onProblem,

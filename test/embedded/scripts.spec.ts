@@ -1,0 +1,3 @@
+import { mirrorFacts } from './mirrored-scripts.js';
+
+await mirrorFacts(['unique', 'claim', 'enqueue', 'limits', 'shared-limits', 'records', 'pause', 'update']);
