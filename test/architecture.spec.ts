@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 const TOOLS = ['job', 'batching', 'net', 'package'];
 const SYSTEM = [...TOOLS, 'worker', 'redis', 'nest'];
-const CORE = [...SYSTEM, 'gearmonkey', 'memory'];
+const CORE = [...SYSTEM, 'gearmonkey', 'embedded'];
 const ARROWS: Arrows = {
   job: [],
   batching: ['job'],
@@ -29,9 +29,8 @@ const ARROWS: Arrows = {
   worker: ['job', 'batching'],
   redis: ['job', 'batching'],
   gearmonkey: ['job', 'batching', 'worker', 'redis'],
-  memory: ['job', 'gearmonkey'],
   embedded: ['job', 'redis', 'gearmonkey'],
-  nest: ['job', 'batching', 'worker', 'redis', 'gearmonkey', 'memory'],
+  nest: ['job', 'batching', 'worker', 'redis', 'gearmonkey', 'embedded'],
   index: CORE,
   testing: CORE,
   qless: SYSTEM,
@@ -246,7 +245,7 @@ describe('the checks themselves', () => {
     const feature = 'lib/gearmonkey/features/limits/a.ts';
     expect(importing(source, '../wire/deep/b.js', wire)).toEqual([]);
     expect(importing('lib/gearmonkey/a.ts', './core/wire/deep/b.js', wire)).toEqual([]);
-    expect(importing('lib/memory/a.ts', '../gearmonkey/core/wire/deep/b.js', wire)).toEqual([]);
+    expect(importing('lib/embedded/a.ts', '../gearmonkey/core/wire/deep/b.js', wire)).toEqual([]);
     expect(importing(feature, '../../core/source/a.js', source)).toEqual([]);
     expect(importing(source, '../../features/limits/a.js', feature)).toEqual([
       `${source} imports ${feature}: "gearmonkey/core" may import wire`,
@@ -257,7 +256,7 @@ describe('the checks themselves', () => {
     expect(importing(source, '../../b.js', 'lib/gearmonkey/b.ts')).toEqual([
       `${source} imports lib/gearmonkey/b.ts: "gearmonkey/core" may import wire`,
     ]);
-    expect(importing(source, '../../../memory/b.js', 'lib/memory/b.ts')).toHaveLength(1);
+    expect(importing(source, '../../../embedded/b.js', 'lib/embedded/b.ts')).toHaveLength(1);
     expect(made({ 'lib/gearmonkey/extra/a.ts': '' })).toEqual([
       'lib/gearmonkey/extra/a.ts: the folder "gearmonkey/extra" has no place in the architecture',
     ]);

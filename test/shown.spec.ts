@@ -25,6 +25,7 @@ import { QlessClient, qless } from '../lib/qless/index.js';
 import { RedisConnection } from '../lib/redis/redis-connection.js';
 import { SECRET } from './support/hostile-values.js';
 import { useTls } from './support/tls.js';
+import { eventually } from './support/until.js';
 import { useApps } from './support/use-apps.js';
 
 const redis = `redis://app:${SECRET}@127.0.0.1:1/2`;
@@ -160,6 +161,8 @@ describe('what an app injects', () => {
       ],
       providers: [Handlers],
     });
+    const health = app.get(GearMonkeyHealth);
+    await eventually(() => expect(JSON.stringify(health.check())).toContain('ECONNREFUSED'));
     const client = app.get(GearMonkeyClient);
     const [json] = (await client.call('shown', null, { timeout: '20s' })) as string[];
     expect(JSON.parse(json ?? '')).toEqual({

@@ -3,7 +3,9 @@ import type { Clock } from '../job/clock.js';
 import { programOf, type Program } from './lua/runtime.js';
 import { general, LuaError, Table, type Value } from './lua/values.js';
 import { COMMANDS } from './store/commands.js';
+import type { Deque } from './store/deque.js';
 import { Keyspace } from './store/keyspace.js';
+import type { SortedSet } from './store/sorted-set.js';
 import { OK, ReplyError, Status, type Reply } from './store/reply.js';
 
 export type Subscriber = (channel: string, message: string) => void;
@@ -35,6 +37,16 @@ export class EmbeddedServer {
     } finally {
       if (this.db.pushed.size > 0) this.serveWaiters();
     }
+  }
+
+  /** A sorted set as it is stored, for readers in this process. */
+  sorted(key: string): SortedSet | undefined {
+    return this.db.sorted(key);
+  }
+
+  /** A list as it is stored. */
+  list(key: string): Deque | undefined {
+    return this.db.list(key);
   }
 
   /** Pops the first item of the first list that has one. */

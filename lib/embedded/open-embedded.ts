@@ -4,12 +4,24 @@ import { RedisSource } from '../gearmonkey/redis-source.js';
 import type { RedisSourceOptions } from '../gearmonkey/core/source/source-options.js';
 import { ChannelHub } from '../redis/channel-hub.js';
 import { RedisConnection } from '../redis/redis-connection.js';
+import { systemClock } from '../job/clock.js';
+import type { Health } from '../job/health.js';
 import { EmbeddedClient } from './embedded-client.js';
-import type { EmbeddedServer } from './embedded-server.js';
+import { EmbeddedServer } from './embedded-server.js';
 
 const SYSTEM = 'memory';
 /** No command waits for a server. */
 const TIMEOUT_MS = 5000;
+
+const named = new Map<string, EmbeddedServer>();
+
+/** `memory:` makes a server for this caller alone; `memory:NAME` is shared by all callers in this process. */
+export function embeddedServer(url: string): EmbeddedServer {
+  const name = url.slice('memory:'.length);
+  const server = named.get(name) ?? new EmbeddedServer(systemClock);
+  if (name !== '') named.set(name, server);
+  return server;
+}
 
 /** A connection to an embedded server. */
 export class EmbeddedConnection extends RedisConnection {
@@ -22,6 +34,13 @@ export class EmbeddedConnection extends RedisConnection {
 
   override get address(): string {
     return 'memory:';
+  }
+}
+
+/** Jobs of an embedded server, which is always there. */
+export class EmbeddedSource extends RedisSource {
+  override health(): Health {
+    return { connected: true, server: this.address };
   }
 }
 
@@ -42,7 +61,7 @@ export function openEmbedded(
   const { commands, hub } = connections;
   return {
     store: new RedisStore(commands, hub, { timeout: TIMEOUT_MS, ...options, system: SYSTEM }),
-    source: new RedisSource(connections, { ...options, system: SYSTEM }),
+    source: new EmbeddedSource(connections, { ...options, system: SYSTEM }),
     close,
   };
 }

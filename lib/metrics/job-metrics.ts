@@ -94,7 +94,9 @@ export class JobMetrics {
         },
       }),
       subscribeTo(instrumentation.turn, {
-        start: (event) => turns.set(event, performance.now()),
+        start: (event) => {
+          if (event.system !== 'memory') turns.set(event, performance.now());
+        },
         asyncEnd: (event) => {
           const began = turns.get(event);
           // A call behind a blocking one takes as long as that waits.

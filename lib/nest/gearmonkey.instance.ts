@@ -10,9 +10,7 @@ import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import { checkKeep } from '../job/keep.js';
 import type { JobSource } from '../job/job-source.js';
 import { recordsOf } from '../job/show-as.js';
-import { memoryServer } from '../memory/memory-server.js';
-import { MemorySource } from '../memory/memory-source.js';
-import { MemoryStore } from '../memory/memory-store.js';
+import { embeddedServer, openEmbedded } from '../embedded/open-embedded.js';
 import type { WorkerLog } from '../worker/job-worker.js';
 import type { RunningJob } from '../worker/running-job.js';
 import { checkedOptions, isForMemory, isForSource } from './check-options.js';
@@ -112,17 +110,21 @@ function backendOf(_name: string, options: GearMonkeyModuleOptions, log: WorkerL
     const { source } = options;
     return { client: undefined, source, close: () => source.close() };
   }
-  return isForMemory(options) ? memoryBackend(options) : redisBackend(options, log);
+  return isForMemory(options) ? memoryBackend(options, log) : redisBackend(options, log);
 }
 
-function memoryBackend(options: MemoryModuleOptions): Backend {
-  const server = memoryServer(options.connection);
-  const client = new GearMonkeyClient(new MemoryStore(server), options);
-  const source = new MemorySource(
-    server,
-    defined({ statistics: options.statistics, keep: options.keep && checkKeep(options.keep) }),
+function memoryBackend(options: MemoryModuleOptions, log: WorkerLog): Backend {
+  const { connection, maxPayloadBytes, statistics, keep } = options;
+  const { store, source, close } = openEmbedded(
+    embeddedServer(connection),
+    defined({
+      maxPayloadBytes,
+      statistics,
+      keep: keep && checkKeep(keep),
+      onProblem: (message: string) => log.warn(message),
+    }),
   );
-  return { client, source, close: () => undefined };
+  return { client: new GearMonkeyClient(store, options), source, close };
 }
 
 const POLL_BOUNDS = { least: 100, most: 60_000 };

@@ -4,7 +4,7 @@ import { rulesText } from '../gearmonkey/features/limits/limit-rules.js';
 import type { FunctionKeys } from '../gearmonkey/core/wire/protocol.js';
 import * as limitScripts from '../gearmonkey/features/limits/limit-scripts.js';
 import type { LimitRules } from '../job/limit.js';
-import type { WaitingJob } from './test-backend.js';
+import type { WaitingJob } from './waiting-jobs.js';
 
 const PRIORITIES = ['high', 'normal', 'low'] as const;
 

@@ -7,10 +7,8 @@ import type { GearMonkeyModuleOptions } from '../nest/gearmonkey.options.js';
 import { FlowEnds } from './flow-ends.js';
 import { Interventions } from './interventions.js';
 import { JobRecords } from './job-records.js';
-import { MemoryBackend } from './memory-backend.js';
-import { RedisBackend } from './redis-backend.js';
 import { RecordingStore } from './recording-store.js';
-import type { TestBackend } from './test-backend.js';
+import { TestBackend } from './test-backend.js';
 import { GearMonkeyTestClient } from './test-client.js';
 import { TestJobs } from './test-jobs.js';
 import { TestRun } from './test-run.js';
@@ -113,7 +111,6 @@ export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnMo
   private serverOf(options: GearMonkeyModuleOptions): TestBackend {
     const { clock, options: testing } = this.run;
     const { maxStalls = MAX_STALLS } = options;
-    if (testing.redis === undefined) return new MemoryBackend(clock, maxStalls);
-    return new RedisBackend(testing.redis, { clock, maxStalls, maxPayloadBytes: maxPayloadBytesOf(options) });
+    return new TestBackend(testing.redis, { clock, maxStalls, maxPayloadBytes: maxPayloadBytesOf(options) });
   }
 }

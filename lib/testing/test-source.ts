@@ -6,7 +6,8 @@ import { HeldJobs } from './held-jobs.js';
 import { hasExpired, type JobName, type JobRecords } from './job-records.js';
 import { turnOfEventLoop } from './real-time.js';
 import { ENDINGS, type Ending, type Permit, type Permits } from './run-permits.js';
-import { runnableOf, type WaitingJob, waitingOf, type TestBackend } from './test-backend.js';
+import { runnableOf, waitingOf, type TestBackend } from './test-backend.js';
+import type { WaitingJob } from './waiting-jobs.js';
 import { tickNow, type Ticked } from './test-ticks.js';
 import type { Changes } from './changes.js';
 import type { FlowEnds } from './flow-ends.js';
@@ -115,8 +116,13 @@ export class TestSource implements JobSource {
   async hasWork({ allows }: Permit): Promise<boolean> {
     const { instance, records, backend } = this.parts;
     if (records.isChanging) return true;
-    if (this.running().some(({ fn, id }) => allows(instance, fn, id))) return true;
-    return isAnyDue(backend, this.functions, this.clock.now(), (...job) => allows(instance, ...job));
+    const isRunning = () => this.running().some(({ fn, id }) => allows(instance, fn, id));
+    if (isRunning()) return true;
+    const isDue = await isAnyDue(backend, this.functions, this.clock.now(), (...job) =>
+      allows(instance, ...job),
+    );
+    // Meanwhile one may have been claimed, so that it does not wait any more.
+    return isDue || isRunning();
   }
 
   waiting(): Promise<NamedJob[]> {

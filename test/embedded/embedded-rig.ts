@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import { EmbeddedServer } from '../../lib/embedded/embedded-server.js';
 import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
@@ -5,14 +6,14 @@ import { MAX_STALLS, stateOf, type ClientRig } from '../contract/rig.js';
 import { TimeLeaps } from '../support/time-leaps.js';
 import { EmbeddedConnection, openEmbedded } from '../../lib/embedded/open-embedded.js';
 
+const LEASE_MS = 30_000;
 /** More than all tests that use one source let pass. */
-const LEASE_MS = 3_600_000;
+const LONG_LEASE_MS = 3_600_000;
 
-/** An embedded server of a `describe`, whose time a test can let pass. */
-export async function embeddedRig(): Promise<ClientRig> {
+/** An embedded server of a `describe`. */
+export async function memoryRig(): Promise<ClientRig & { readonly redis: Redis }> {
   const server = new EmbeddedServer({ now: () => Date.now() });
-  const leaps = new TimeLeaps();
-  const redis = await new EmbeddedConnection(server, 'test').ready();
+  const redis = (await new EmbeddedConnection(server, 'test').ready()) as Redis;
   const closing: (() => void)[] = [];
   const illegal: string[] = [];
   const open = (options = {}) => {
@@ -45,6 +46,22 @@ export async function embeddedRig(): Promise<ClientRig> {
       stateOf(new Map(Object.entries(await redis.hgetallBuffer(keysOf(fn).jobs + id)))),
     workers: async (fn) => Number(await redis.get(keysOf(fn).count)),
     subscriptions: async (fn) => Number((await redis.pubsub('NUMSUB', `channel:${fn}`))[1]),
+    close: async () => {
+      for (const close of closing) close();
+      if (illegal.length > 0) throw new Error(`Illegal transitions: ${illegal.join('; ')}`);
+    },
+    redis,
+  };
+}
+
+/** The same, whose time a test can let pass. */
+export async function leapingMemoryRig(): Promise<ClientRig> {
+  const leaps = new TimeLeaps();
+  const rig = await memoryRig();
+  const { redis } = rig;
+  return {
+    ...rig,
+    source: ({ lease = LONG_LEASE_MS } = {}) => rig.source({ lease }),
     pass: async (ms) => {
       leaps.move(ms);
       // As if workers had looked all the time: otherwise this is an outage, after which leases get time to be renewed.
@@ -52,9 +69,8 @@ export async function embeddedRig(): Promise<ClientRig> {
       leaps.ring();
     },
     close: async () => {
-      for (const close of closing) close();
+      await rig.close();
       leaps.end();
-      if (illegal.length > 0) throw new Error(`Illegal transitions: ${illegal.join('; ')}`);
     },
   };
 }

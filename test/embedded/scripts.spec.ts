@@ -1,3 +1,13 @@
 import { mirrorFacts } from './mirrored-scripts.js';
 
-await mirrorFacts(['unique', 'claim', 'enqueue', 'limits', 'shared-limits', 'records', 'pause', 'update']);
+await mirrorFacts([
+  'unique',
+  'claim',
+  'enqueue',
+  'limits',
+  'shared-limits',
+  'records',
+  'pause',
+  'update',
+  '../state-machine',
+]);

@@ -2,11 +2,10 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { partsOf } from '../../lib/gearmonkey/features/edits/drain.js';
 import type { DrainedStep, DrainStep } from '../../lib/gearmonkey/features/edits/edit-store.js';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { EmbeddedStore } from '../embedded/embedded-store.js';
 
 /** A store that calls back before each step of a drain. */
-class SteppedStore extends MemoryStore {
+class SteppedStore extends EmbeddedStore {
   before: () => Promise<unknown> = async () => undefined;
   readonly steps: DrainStep[] = [];
 
@@ -22,7 +21,7 @@ describe('A drain', () => {
   let client: GearMonkeyClient;
 
   beforeEach(() => {
-    store = new SteppedStore(new MemoryServer());
+    store = new SteppedStore();
     client = new GearMonkeyClient(store);
   });
 

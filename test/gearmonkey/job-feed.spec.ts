@@ -2,14 +2,13 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { JobFeed, type JobFollower } from '../../lib/gearmonkey/core/client/job-feed.js';
 import { JobFeeds } from '../../lib/gearmonkey/core/client/job-feeds.js';
 import type { JobListener } from '../../lib/gearmonkey/core/client/job-store.js';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { EmbeddedStore } from '../embedded/embedded-store.js';
 
 /** How long an unused feed stays open. */
 const LINGER_MS = 500;
 
 /** A store that publishes nothing by itself: a test calls its listeners. */
-class SilentStore extends MemoryStore {
+class SilentStore extends EmbeddedStore {
   readonly listeners = new Set<JobListener>();
 
   override async listen(_fn: string, listener: JobListener): Promise<() => void> {
@@ -36,7 +35,7 @@ describe('JobFeed', () => {
 
   beforeEach(() => {
     jest.useFakeTimers();
-    store = new SilentStore(new MemoryServer());
+    store = new SilentStore();
     unused = 0;
     feed = new JobFeed(store, 'fn', () => (unused += 1));
   });
@@ -92,7 +91,7 @@ describe('JobFeed', () => {
 
 describe('JobFeeds', () => {
   it('have no feed for observers once these are ended, and call who asked for that', () => {
-    const feeds = new JobFeeds(new SilentStore(new MemoryServer()));
+    const feeds = new JobFeeds(new SilentStore());
     expect(feeds.forObserver('fn')).toBe(feeds.of('fn'));
     const ended: string[] = [];
     feeds.onEnd(() => ended.push('before'));
@@ -105,7 +104,7 @@ describe('JobFeeds', () => {
   });
 
   it('reject calls after they were closed, and have no feed for observers', () => {
-    const feeds = new JobFeeds(new SilentStore(new MemoryServer()));
+    const feeds = new JobFeeds(new SilentStore());
     let ended = 0;
     feeds.onEnd(() => (ended += 1));
     feeds.close();

@@ -5,8 +5,7 @@ import { KnownFunctions } from '../../lib/gearmonkey/core/client/known-functions
 import { codecOf } from '../../lib/job/codec.js';
 import { ChangedByCodecError, NotSerializableError, ValidationError } from '../../lib/job/errors.js';
 import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.js';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { EmbeddedStore } from '../embedded/embedded-store.js';
 
 /** JSON, which the types would refuse. */
 const json = codecOf('json');
@@ -74,8 +73,7 @@ describe('an input with a schema', () => {
 
 describe('a restricted client', () => {
   it('shows only its own functions', async () => {
-    const server = new MemoryServer();
-    const client = new GearMonkeyClient(new MemoryStore(server));
+    const client = new GearMonkeyClient(new EmbeddedStore());
     await client.run('secret', 1);
     const mail = defineJob('mail');
     const restricted = client.only([mail]);

@@ -9,12 +9,11 @@ import { checkLimit } from '../../lib/job/check-limit.js';
 import type { Payload } from '../../lib/job/codec.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import type { LimitNumbers, LimitState } from '../../lib/job/limit.js';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { EmbeddedStore } from '../embedded/embedded-store.js';
 import { z } from 'zod';
 
 /** Keeps what a client asks of its server. */
-class KeepingStore extends MemoryStore implements GearMonkeyStore {
+class KeepingStore extends EmbeddedStore implements GearMonkeyStore {
   readonly placed: (PlacedLimit | undefined)[] = [];
   readonly asked: unknown[] = [];
 
@@ -46,7 +45,7 @@ describe('A client', () => {
   let store: KeepingStore;
   let client: GearMonkeyClient;
   beforeEach(() => {
-    store = new KeepingStore(new MemoryServer());
+    store = new KeepingStore();
     client = new GearMonkeyClient(store);
   });
 

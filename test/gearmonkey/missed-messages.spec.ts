@@ -5,10 +5,9 @@ import type { EnqueuedKey, JobListener, Placement } from '../../lib/gearmonkey/c
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import type { Payload } from '../../lib/job/codec.js';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemorySource } from '../../lib/memory/memory-source.js';
-import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { embeddedServer, openEmbedded } from '../../lib/embedded/open-embedded.js';
 import { gate } from '../support/gate.js';
+import { EmbeddedStore } from '../embedded/embedded-store.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { SlowLine } from '../support/slow-line.js';
 import { eventually, until } from '../support/until.js';
@@ -16,7 +15,7 @@ import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 
 /** A store whose messages may be lost, and whose enqueues resolve when a test says so. */
-class TroubledStore extends MemoryStore {
+class TroubledStore extends EmbeddedStore {
   deaf = false;
   /** Called in each read of jobs, which waits for it. */
   reading: () => Promise<void> = async () => undefined;
@@ -56,10 +55,10 @@ describe('A call whose enqueue is answered after its job has finished', () => {
   stopWorkersAfterEach();
 
   async function setUp() {
-    const server = new MemoryServer();
+    const server = embeddedServer('memory:');
     const store = new TroubledStore(server);
     const client = new GearMonkeyClient(store);
-    await runWorker(new MemorySource(server), 'fn', (input) => input);
+    await runWorker(openEmbedded(server).source, 'fn', (input) => input);
     await client.call('fn', 'first');
     return { store, client };
   }
@@ -85,7 +84,7 @@ describe('A call', () => {
   stopWorkersAfterEach();
 
   it('does not take the output of another job that had its id before a failover', async () => {
-    const server = new MemoryServer();
+    const server = embeddedServer('memory:');
     const store = new TroubledStore(server);
     const client = new GearMonkeyClient(store);
     const answer = gate();
@@ -97,7 +96,7 @@ describe('A call', () => {
       listener.event({ type: 'finish', fn: 'fn', id: '1' });
     }
     answer.open();
-    await runWorker(new MemorySource(server), 'fn', () => 'of its own');
+    await runWorker(openEmbedded(server).source, 'fn', () => 'of its own');
     await expect(calling).resolves.toBe('of its own');
     await client.close();
   });
@@ -107,7 +106,7 @@ describe('A watcher', () => {
   stopWorkersAfterEach();
 
   it('reads its job once more if a message comes while it does', async () => {
-    const server = new MemoryServer();
+    const server = embeddedServer('memory:');
     const store = new TroubledStore(server);
     const client = new GearMonkeyClient(store);
     const { id } = await client.run('fn', 'x');
@@ -118,8 +117,8 @@ describe('A watcher', () => {
     };
     const seen = lastValueFrom(client.watch('fn', id).pipe(toArray()));
     await begun.passed;
-    await runWorker(new MemorySource(server), 'fn', () => 'out');
-    await until(() => server.function('fn').read(id, Date.now())?.has('finished'));
+    await runWorker(openEmbedded(server).source, 'fn', () => 'out');
+    await until(() => server.run('HEXISTS', [`job:fn:${id}`, 'finished']) === 1);
     read.open();
     expect((await seen).map(({ state }) => state)).toEqual(['waiting', 'succeeded']);
     await client.close();
@@ -130,10 +129,10 @@ describe('A client that was refused a channel', () => {
   stopWorkersAfterEach();
 
   it('subscribes again with its next call, even after other calls', async () => {
-    const server = new MemoryServer();
+    const server = embeddedServer('memory:');
     const store = new TroubledStore(server);
     const client = new GearMonkeyClient(store);
-    await runWorker(new MemorySource(server), 'fn', (input) => input);
+    await runWorker(openEmbedded(server).source, 'fn', (input) => input);
     store.refusal = new Error('not yours');
     await expect(client.call('fn', 1)).rejects.toThrow('not yours');
     await expect(client.result('fn', 1)).rejects.toThrow('not yours');

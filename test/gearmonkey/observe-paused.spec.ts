@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemoryStore } from '../../lib/memory/memory-store.js';
+import type { EmbeddedServer } from '../../lib/embedded/embedded-server.js';
+import { embeddedServer, openEmbedded } from '../../lib/embedded/open-embedded.js';
 import { eventually } from '../support/until.js';
 
 describe('A watch of a paused function', () => {
-  let server: MemoryServer;
+  let server: EmbeddedServer;
   let client: GearMonkeyClient;
   let seen: (boolean | string)[];
 
   beforeEach(() => {
-    server = new MemoryServer();
-    client = new GearMonkeyClient(new MemoryStore(server));
+    server = embeddedServer('memory:');
+    client = new GearMonkeyClient(openEmbedded(server).store);
     seen = [];
   });
 
@@ -41,10 +41,10 @@ describe('A watch of a paused function', () => {
   });
 
   it('stops to listen when it is unsubscribed', async () => {
-    const { listeners } = server.function('fn').control;
+    const listeners = () => server.run('PUBSUB', ['NUMSUB', 'control:fn']);
     const subscription = watch();
-    await eventually(() => expect(listeners.size).toBe(1));
+    await eventually(() => expect(listeners()).toEqual(['control:fn', 1]));
     subscription.unsubscribe();
-    await eventually(() => expect(listeners.size).toBe(0));
+    await eventually(() => expect(listeners()).toEqual(['control:fn', 0]));
   });
 });

@@ -1,22 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { UnservedFunctions } from '../../lib/gearmonkey/core/client/unserved.js';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { embeddedServer, openEmbedded } from '../../lib/embedded/open-embedded.js';
 import { claimOne } from '../contract/claiming.js';
 import { eventually } from '../support/until.js';
-import { MemorySource } from '../../lib/memory/memory-source.js';
 
 const PATIENCE_MS = 1;
 
 function rig() {
-  const server = new MemoryServer();
-  const store = new MemoryStore(server);
+  const { store, source } = openEmbedded(embeddedServer('memory:'));
   const client = new GearMonkeyClient(store);
   const unserved = new UnservedFunctions(store, PATIENCE_MS);
   const said: string[] = [];
   const here = { functions: () => ['mail', 'report'], warn: (line: string) => void said.push(line) };
-  return { server, client, unserved, said, here };
+  return { source, client, unserved, said, here };
 }
 
 describe('A call for a function without a worker', () => {
@@ -41,11 +38,11 @@ describe('A call for a function without a worker', () => {
   });
 
   it('is not logged when it has ended, nor when its job has begun', async () => {
-    const { client, server, unserved, said, here } = rig();
+    const { client, source, unserved, said, here } = rig();
     unserved.report(here);
     const running = await client.run('mail', 1);
     // As one in another language does, which need not register.
-    await claimOne(new MemorySource(server), 'mail');
+    await claimOne(source, 'mail');
     expect(await client.workers('mail')).toEqual([]);
     unserved.waits('mail', running);
     unserved.waits('ended', await client.run('ended', 1))();

@@ -4,7 +4,7 @@ import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { readJobOptions } from '../../lib/gearmonkey/core/wire/job-options.js';
 import { checkOptions } from '../../lib/job/known-options.js';
 import { bindHandler } from '../../lib/worker/job-handler.js';
-import { memoryRig } from '../memory/memory-rig.js';
+import { memoryRig } from '../embedded/embedded-rig.js';
 import { useApps } from '../support/use-apps.js';
 
 /** An option that no type allows. */

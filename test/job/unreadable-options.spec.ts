@@ -8,8 +8,7 @@ import { checkOptions, optionNames } from '../../lib/job/known-options.js';
 import type { LimitOptions } from '../../lib/job/limit.js';
 import { checkRetry } from '../../lib/job/retry.js';
 import { checkUnique } from '../../lib/job/unique.js';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { embeddedServer, openEmbedded } from '../../lib/embedded/open-embedded.js';
 
 const boom = new Error('boom');
 const refuse = (): never => {
@@ -17,9 +16,9 @@ const refuse = (): never => {
 };
 const thrower = (name: string) => Object.defineProperty({}, name, { get: refuse, enumerable: true });
 const failing = () => Promise.reject<never>(new Error('later'));
-const server = new MemoryServer();
+const server = embeddedServer('memory:');
 const clientWith = (headers?: () => never) =>
-  new GearMonkeyClient(new MemoryStore(server), headers && { headers });
+  new GearMonkeyClient(openEmbedded(server).store, headers && { headers });
 const given = (options: unknown) => options as never;
 
 const unhandled: unknown[] = [];
@@ -73,7 +72,7 @@ describe('An option', () => {
     const taking = (async () => take(thrower(name)))();
     await expect(taking).rejects.toMatchObject({ code: 'CONFIGURATION', cause: boom });
     await expect(taking).rejects.toThrow(`The option \`${name}\` of ${user} can't be read: boom`);
-    expect(server.function('fn').lastId).toBe(0);
+    expect(server.run('EXISTS', ['uid:fn'])).toBe(0);
   });
 
   it('is read once', () => {
@@ -111,7 +110,7 @@ describe('Options that are no object', () => {
     await expect(clientWith().setLimit('fn', given(make()))).rejects.toMatchObject(refused);
     await expect(clientWith().update('fn', 1, given(make()))).rejects.toMatchObject(refused);
     await expectNoneUnhandled();
-    expect(server.function('fn').lastId).toBe(0);
+    expect(server.run('EXISTS', ['uid:fn'])).toBe(0);
   });
 });
 
@@ -139,7 +138,7 @@ describe('A function that must not be async', () => {
     process.on('unhandledRejection', note);
     await expect(run()).rejects.toThrow(message);
     await expectNoneUnhandled();
-    expect(server.function('fn').lastId).toBe(0);
+    expect(server.run('EXISTS', ['uid:fn'])).toBe(0);
   });
 
   it.each(['priority', 'scheduled', 'delay', 'timeout', 'expires', 'headers', 'jobTimeout'])(
@@ -149,7 +148,7 @@ describe('A function that must not be async', () => {
       const options = { [name]: failing() } as unknown as RunOptions;
       await expect(clientWith().run('fn', 1, options)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
       await expectNoneUnhandled();
-      expect(server.function('fn').lastId).toBe(0);
+      expect(server.run('EXISTS', ['uid:fn'])).toBe(0);
     },
   );
 });

@@ -8,7 +8,7 @@ import { judge } from './run-mutants.js';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FEWEST = 80;
 const FEWEST_OF_A_PART = 5;
-const PARTS = ['memory', 'nest', 'testing', 'dashboard', 'qless', 'jq', 'jobd'];
+const PARTS = ['embedded', 'nest', 'testing', 'dashboard', 'qless', 'jq', 'jobd'];
 const mutants = readMutants();
 const all = [...mutants.values()].flat();
 

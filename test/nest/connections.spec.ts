@@ -1,12 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemorySource } from '../../lib/memory/memory-source.js';
+import { EmbeddedSource } from '../embedded/embedded-store.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
 
 /** Counts how often it was closed. */
-class CountedSource extends MemorySource {
+class CountedSource extends EmbeddedSource {
   closed = 0;
 
   override async close(): Promise<void> {
@@ -17,7 +16,7 @@ class CountedSource extends MemorySource {
 
 describe('The source of an instance', () => {
   const apps = useApps();
-  const sourceOf = () => new CountedSource(new MemoryServer());
+  const sourceOf = () => new CountedSource();
 
   it('is closed with its app, also without handlers', async () => {
     const source = sourceOf();

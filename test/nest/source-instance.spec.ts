@@ -26,15 +26,14 @@ import {
 import { jobd } from '../../lib/jobd/index.js';
 import { SILENT } from '../../lib/jobd/vocabulary/logging.js';
 import { jq } from '../../lib/jq/index.js';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemorySource } from '../../lib/memory/memory-source.js';
+import { EmbeddedSource } from '../embedded/embedded-store.js';
 import { qless } from '../../lib/qless/index.js';
 import { useApps } from '../support/use-apps.js';
 
 const apps = useApps();
 
 function sourceOf(client?: string): JobSource {
-  return Object.assign(new MemorySource(new MemoryServer()), client === undefined ? {} : { client });
+  return Object.assign(new EmbeddedSource(), client === undefined ? {} : { client });
 }
 
 const legacy = () => GearMonkeyModule.forRoot({ name: 'legacy', source: sourceOf('LegacyClient (legacy)') });

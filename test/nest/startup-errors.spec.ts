@@ -14,12 +14,11 @@ import {
   type GearMonkeyModuleAsyncOptions,
   type GearMonkeyModuleOptions,
 } from 'nestjs-gearmonkey';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemorySource } from '../../lib/memory/memory-source.js';
+import { EmbeddedSource } from '../embedded/embedded-store.js';
 import { noDurations } from '../support/no-durations.js';
 import { useApps } from '../support/use-apps.js';
 
-const source = new MemorySource(new MemoryServer());
+const source = new EmbeddedSource();
 const memory = () => GearMonkeyModule.forRoot({ connection: 'memory:' });
 
 describe('a decorator in the wrong place', () => {

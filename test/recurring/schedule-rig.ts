@@ -6,8 +6,8 @@ import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import type { Clock } from '../../lib/job/clock.js';
 import type { Job } from '../../lib/job/job.js';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { EmbeddedServer } from '../../lib/embedded/embedded-server.js';
+import { EmbeddedStore } from '../embedded/embedded-store.js';
 import { TestClock } from '../../lib/testing/test-clock.js';
 import { shareRedis } from '../support/shared-redis.js';
 
@@ -73,17 +73,19 @@ const START = Date.parse('2026-11-22T08:00:00Z');
 
 export async function memoryScheduleRig(): Promise<ScheduleRig> {
   const clock = new TestClock(START);
-  const server = new MemoryServer({ keptFor: Infinity });
+  const server = new EmbeddedServer(clock);
+  const store = new EmbeddedStore(server, { clock });
   let names = 0;
   return {
     clock,
     fn: () => `fn-${++names}`,
-    store: () => new MemoryStore(server, clock),
+    store: () => store,
     finish: async (fn, id) => {
-      const [claim] = server.function(fn).claim(1, 1000, clock.now(), { only: id });
-      server.function(fn).finish(id, claim?.token ?? 0, 'success', '1', undefined, clock.now());
+      const { jobs, scheduled } = keysOf(fn);
+      server.run('ZREM', [scheduled, id]);
+      server.run('HSET', [jobs + id, 'status', 'success']);
     },
-    close: async () => undefined,
+    close: () => store.close(),
   };
 }
 

@@ -1,8 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemorySource } from '../../lib/memory/memory-source.js';
-import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { embeddedServer, openEmbedded } from '../../lib/embedded/open-embedded.js';
 import { GearMonkeyClient as Client } from '../../lib/gearmonkey/client.js';
 import type { JobSource } from '../../lib/job/job-source.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
@@ -69,12 +67,12 @@ function contract(name: string, rig: () => Rig): void {
   });
 }
 
-const memory = new MemoryServer();
+const memory = embeddedServer('memory:');
 let names = 0;
 contract('memory', () => ({
   fn: () => `fn-${++names}`,
-  client: () => new Client(new MemoryStore(memory)),
-  source: () => new MemorySource(memory),
+  client: () => new Client(openEmbedded(memory).store),
+  source: () => openEmbedded(memory).source,
 }));
 
 describe('on Redis', () => {

@@ -1,13 +1,12 @@
 import { expect, it } from '@jest/globals';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { EmbeddedStore } from '../embedded/embedded-store.js';
 import { FlowEnds } from '../../lib/testing/flow-ends.js';
 import { JobRecords } from '../../lib/testing/job-records.js';
 
 const PARTS = 500;
 
 it('reads the jobs of a flow a few times in all, not with each end', async () => {
-  const store = new MemoryStore(new MemoryServer());
+  const store = new EmbeddedStore();
   const records = new JobRecords(() => undefined);
   let read = 0;
   const counting = {

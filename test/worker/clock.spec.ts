@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { Clock } from '../../lib/job/clock.js';
-import { MemoryServer } from '../../lib/memory/memory-server.js';
-import { MemorySource } from '../../lib/memory/memory-source.js';
-import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { EmbeddedServer } from '../../lib/embedded/embedded-server.js';
+import { openEmbedded } from '../../lib/embedded/open-embedded.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
 
@@ -44,10 +43,12 @@ describe('A source and a store with a clock of their own', () => {
 
   function rig() {
     const clock = new HandClock();
-    const server = new MemoryServer();
-    const client = new GearMonkeyClient(new MemoryStore(server, clock));
-    const source = Object.assign(new MemorySource(server), { clock });
-    return { clock, client, source };
+    const { store, source } = openEmbedded(new EmbeddedServer(clock), { clock });
+    return {
+      clock,
+      client: new GearMonkeyClient(Object.assign(store, { clock })),
+      source: Object.assign(source, { clock }),
+    };
   }
 
   it('have the timeouts of jobs go by it', async () => {

@@ -3,9 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { instrumentation, subscribeTo, type RunEvent } from '../../lib/job/instrumentation.js';
 import type { JobSource } from '../../lib/job/job-source.js';
-import { memoryServer } from '../../lib/memory/memory-server.js';
-import { MemorySource } from '../../lib/memory/memory-source.js';
-import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { embeddedServer, openEmbedded, type Embedded } from '../../lib/embedded/open-embedded.js';
 import { gate } from '../support/gate.js';
 import { useRecordedEvents } from '../support/recorded-events.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
@@ -31,10 +29,9 @@ describe('instrumentation', () => {
   stopWorkersAfterEach();
   afterEach(() => stops.splice(0).forEach((stop) => stop()));
 
-  function embedded(): { source: MemorySource; store: MemoryStore; client: GearMonkeyClient } {
-    const server = memoryServer('memory:');
-    const store = new MemoryStore(server);
-    return { source: new MemorySource(server), store, client: new GearMonkeyClient(store) };
+  function embedded(): Embedded & { client: GearMonkeyClient } {
+    const opened = openEmbedded(embeddedServer('memory:'));
+    return { ...opened, client: new GearMonkeyClient(opened.store) };
   }
 
   it('makes no event without a subscriber', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { firstValueFrom, toArray } from 'rxjs';
 import { defineJob } from '../../lib/job/job-definition.js';
-import { useMemory } from '../memory/use-memory.js';
+import { useMemory } from '../embedded/use-memory.js';
 import { gate } from '../support/gate.js';
 import { runWorker } from '../support/run-worker.js';
 

@@ -6,7 +6,7 @@ import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.j
 import { progress, type JobProgress } from '../../lib/job/job.js';
 import type { JobHandler } from '../../lib/worker/job-handler.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
-import { useMemory } from '../memory/use-memory.js';
+import { useMemory } from '../embedded/use-memory.js';
 import { gate } from '../support/gate.js';
 import { runWorker, type WorkerSettings } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';

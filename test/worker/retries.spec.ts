@@ -12,7 +12,7 @@ import { JobExecution } from '../../lib/worker/job-execution.js';
 import { bindHandler, checkJobLimits, type JobHandler } from '../../lib/worker/job-handler.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { claimOne } from '../contract/claiming.js';
-import { useMemory } from '../memory/use-memory.js';
+import { useMemory } from '../embedded/use-memory.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
 import { claimOf } from './kept-records.js';
@@ -301,11 +301,14 @@ describe('JobWorker, when a handler fails', () => {
   });
 
   it('does not count attempts whose worker was lost', async () => {
-    const dead = rig.source({ lease: 1 });
     await rig.client.run('fn', 'x');
-    await claimOne(dead, 'fn');
-    await claimOne(dead, 'fn');
-    await runWorker(rig.source(), 'fn', failing, { retry: { ...FAST, attempts: 2 } });
+    for (let lost = 0; lost < 2; lost++) {
+      const dead = rig.source({ lease: 5000 });
+      await claimOne(dead, 'fn');
+      await dead.close();
+      await rig.endLeases('fn');
+    }
+    await runWorker(rig.source({ lease: 5000 }), 'fn', failing, { retry: { ...FAST, attempts: 2 } });
     await expect(rig.client.result('fn', 1, { timeout: '5s' })).rejects.toThrow('attempt 4');
     await expect(rig.client.get('fn', 1)).resolves.toMatchObject({
       attempts: 4,

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { progress } from '../../lib/job/job.js';
 import type { JobHandler } from '../../lib/worker/job-handler.js';
 import type { EndedRun, RunMiddleware } from '../../lib/worker/run-middleware.js';
-import { useMemory } from '../memory/use-memory.js';
+import { useMemory } from '../embedded/use-memory.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';

@@ -4,7 +4,7 @@ import { JobTimeoutError } from '../../lib/job/abort-errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { progress } from '../../lib/job/job.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
-import { useMemory } from '../memory/use-memory.js';
+import { useMemory } from '../embedded/use-memory.js';
 import { gate } from '../support/gate.js';
 import { holdEventLoop } from '../support/hold-event-loop.js';
 import { runWorker } from '../support/run-worker.js';

@@ -9,7 +9,7 @@ import { RetryLaterError, UnrecoverableError } from '../../lib/job/retry.js';
 import type { JobHandler } from '../../lib/worker/job-handler.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { inLines } from '../../lib/worker/worker-log.js';
-import { useMemory } from '../memory/use-memory.js';
+import { useMemory } from '../embedded/use-memory.js';
 import { runWorker, type WorkerSettings } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
 
@@ -110,8 +110,10 @@ describe('A worker', () => {
       if (attempts === 1) throw new RetryLaterError(1);
     };
     await expect(saidOf(later)).resolves.toEqual([]);
-    const waiting: JobHandler = async (_, { signal }: RunningJob) => {
+    const aborted: unknown[] = [];
+    const waiting: JobHandler = async (input, { signal }: RunningJob) => {
       await once(signal, 'abort');
+      aborted.push(input);
       throw signal.reason;
     };
     const { worker, said } = await runWorker(rig.source(), 'waiting', waiting, { concurrency: 2 });
@@ -119,6 +121,7 @@ describe('A worker', () => {
     await eventually(async () => expect((await second?.get())?.state).toBe('running'));
     await rig.client.cancel('waiting', first?.id ?? '');
     await eventually(async () => expect((await first?.get())?.state).toBe('cancelled'));
+    await eventually(() => expect(aborted).toEqual([1]));
     await worker.stop(0);
     await expect(second?.get()).resolves.toMatchObject({ state: 'waiting' });
     expect(said).toEqual([`Gave back jobs that still ran: waiting ${second?.id}`]);

@@ -52,7 +52,8 @@ function one_(kind: string, value: Value, precision: number | undefined): string
   if (kind === 'g') return general(number, precision ?? 6);
   if (kind === 'x') return Math.trunc(number).toString(16);
   if (kind === 'c') return String.fromCharCode(number);
-  return fixed(Math.trunc(number), 0);
+  // A C integer has no negative zero.
+  return fixed(Math.trunc(number) + 0, 0);
 }
 
 /** As `%.<digits>f` of C, which rounds halves to even. */
@@ -62,12 +63,12 @@ function fixed(value: number, digits: number): string {
     const text = Object.is(value, -0) ? '-0' : String(value);
     return digits === 0 ? text : `${text}.${'0'.repeat(digits)}`;
   }
-  if (digits === 0 && Math.abs(value) < 1e15) {
-    const floor = Math.floor(value);
-    const rest = value - floor;
-    const up = rest > 0.5 || (rest === 0.5 && floor % 2 !== 0);
-    const rounded = up ? floor + 1 : floor;
-    return rounded === 0 && value < 0 ? '-0' : String(rounded);
+  const scaled = value * 10 ** digits;
+  const floor = Math.floor(scaled);
+  // Exactly half: only such a number has so few binary digits.
+  if (scaled - floor === 0.5 && Number.isInteger(value * 2 ** (digits + 1))) {
+    const even = (floor % 2 === 0 ? floor : floor + 1) / 10 ** digits;
+    return even === 0 && value < 0 ? `-${(0).toFixed(digits)}` : even.toFixed(digits);
   }
   return Math.abs(value) < 1e21
     ? value.toFixed(digits)
@@ -191,7 +192,10 @@ function guarded(action: Value, ...args: Value[]): Result {
   try {
     return new Multi([true, ...all((action as LuaFunction)(...args))]);
   } catch (error) {
-    return new Multi([false, thrown(error)]);
+    const value = thrown(error);
+    // Redis gives the text of an error that is a table.
+    const text = value instanceof Table ? value.field('err') : undefined;
+    return new Multi([false, typeof text === 'string' ? text : value]);
   }
 }
 
@@ -270,7 +274,8 @@ export const BUILTINS: Readonly<Record<string, Value>> = {
   'string.upper': (text) => str(text).replace(/[a-z]/g, (char) => char.toUpperCase()),
   'string.len': (text) => str(text).length,
   'string.char': (...codes) => String.fromCharCode(...codes.map(num)),
-  'string.byte': (text, at) => str(text).charCodeAt(from(at, str(text).length)),
+  'string.byte': (text, first = 1, last = first) =>
+    new Multi([...sub(text, first, last)].map((char) => char.charCodeAt(0))),
   'string.match': match,
   'string.find': find,
   'string.gsub': gsub,

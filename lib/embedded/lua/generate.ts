@@ -3,7 +3,7 @@ import { parse, type Expression, type Statement } from './parse.js';
 /** What a program can use of Lua and Redis, and whether it always returns one value. */
 const BUILTINS: Readonly<Record<string, 'one' | 'many'>> = {
   ...{ tonumber: 'one', tostring: 'one', type: 'one', error: 'one', assert: 'many', pcall: 'many' },
-  ...{ select: 'many', unpack: 'many', ipairs: 'many', pairs: 'many', next: 'many' },
+  ...{ select: 'many', unpack: 'many', ipairs: 'many', pairs: 'many' },
   ...{
     'string.format': 'one',
     'string.sub': 'one',
@@ -18,7 +18,7 @@ const BUILTINS: Readonly<Record<string, 'one' | 'many'>> = {
     'string.match': 'many',
     'string.find': 'many',
   },
-  ...{ 'string.gsub': 'many', 'string.gmatch': 'one', 'string.reverse': 'one' },
+  ...{ 'string.gsub': 'many', 'string.gmatch': 'one' },
   ...{ 'table.insert': 'one', 'table.remove': 'one', 'table.concat': 'one', 'table.sort': 'one' },
   ...{
     'math.max': 'one',
@@ -30,7 +30,6 @@ const BUILTINS: Readonly<Record<string, 'one' | 'many'>> = {
   },
   ...{
     'math.fmod': 'one',
-    'math.random': 'one',
     'cjson.encode': 'one',
     'cjson.decode': 'one',
     'cjson.null': 'one',

@@ -25,7 +25,7 @@ export class Keyspace {
 
   find(key: string): Stored | undefined {
     const entry = this.entries.get(key);
-    if (entry === undefined || entry.expires > this.now()) return entry?.value;
+    if (entry === undefined || entry.expires >= this.now()) return entry?.value;
     this.delete(key);
     return undefined;
   }
@@ -73,7 +73,7 @@ export class Keyspace {
     if (!entry) return false;
     this.entries.delete(key);
     if (entry.expires < Infinity) this.expiring.delete(key);
-    return entry.expires > this.now();
+    return entry.expires >= this.now();
   }
 
   /** When a key expires, in ms since 1970; undefined if it never does. */
@@ -122,7 +122,7 @@ export class Keyspace {
         this.sweep = this.expiring.values();
         return;
       }
-      if ((this.expiry(next.value) ?? Infinity) <= now) this.delete(next.value);
+      if ((this.expiry(next.value) ?? Infinity) < now) this.delete(next.value);
     }
   }
 }

@@ -14,6 +14,10 @@ export interface Bound {
 export class SortedSet {
   private readonly scores = new Map<string, number>();
   private entries: Entry[] = [];
+  /** Members whose scores have changed, for a reader that keeps an order of its own. */
+  readonly changed: string[] = [];
+  /** Whether there is such a reader. */
+  isWatched = false;
 
   get size(): number {
     return this.entries.length;
@@ -28,6 +32,7 @@ export class SortedSet {
     if (known === score) return;
     if (known !== undefined) this.entries.splice(this.rank(member, known), 1);
     this.scores.set(member, score);
+    if (this.isWatched) this.changed.push(member);
     const { entries } = this;
     const last = entries[entries.length - 1];
     const entry = { member, score };

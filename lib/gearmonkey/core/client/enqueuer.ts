@@ -31,6 +31,10 @@ import { keysOf, newMark, type KeysOf, type FunctionKeys } from '../wire/protoco
 import { explainToClient } from '../wire/rights.js';
 import { randomUUID } from 'node:crypto';
 
+// Kept, because fake timers of a test replace them.
+const { nextTick } = process;
+const { setImmediate } = globalThis;
+
 /**
  * Most jobs that are enqueued one by one and share a call. With small calls the server works on one while the callers
  * of another continue. A call that has to wait for others takes more, so that a burst is enqueued in time.
@@ -143,7 +147,7 @@ export class Enqueuer {
       until: performance.now() + this.options.timeout,
     };
     // Redis answers calls together that it reads together: client and server would then wait for each other in turn.
-    const later = this.batches.has(key) ? setImmediate : process.nextTick;
+    const later = this.batches.has(key) ? setImmediate : nextTick;
     if (placement.inOrder) closeInOrder(this.batches, fn);
     const sent = this.sendInTurn(sender, call, key, later);
     sender.open += 1;

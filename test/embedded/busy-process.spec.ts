@@ -3,7 +3,7 @@ import { gate } from '../support/gate.js';
 import { holdEventLoop } from '../support/hold-event-loop.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
-import { memoryRig } from './memory-rig.js';
+import { memoryRig } from './embedded-rig.js';
 
 const LEASE_MS = 200;
 

@@ -1,4 +1,4 @@
 import { randomFlows } from '../model/flow-model.js';
-import { memoryRig } from './memory-rig.js';
+import { memoryRig } from './embedded-rig.js';
 
 randomFlows(memoryRig, 300);

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach } from '@jest/globals';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { ClientRig } from '../contract/rig.js';
 import { stopWorkers } from '../support/run-worker.js';
-import { memoryRig } from './memory-rig.js';
+import { memoryRig } from './embedded-rig.js';
 
 /** What a `describe` on jobs in memory works with. */
 class MemoryRig {
-  private made: { rig: ClientRig; client: GearMonkeyClient } | undefined;
+  private made: { rig: Awaited<ReturnType<typeof memoryRig>>; client: GearMonkeyClient } | undefined;
 
   constructor() {
     beforeEach(async () => {
@@ -38,6 +39,13 @@ class MemoryRig {
 
   workers(fn: string): Promise<number> {
     return this.current().rig.workers(fn);
+  }
+
+  /** As if those who run jobs of the function had died long ago. */
+  async endLeases(fn: string): Promise<void> {
+    const { redis } = this.current().rig;
+    const { leases } = keysOf(fn);
+    for (const member of await redis.zrange(leases, '0', '-1')) await redis.zadd(leases, 1, member);
   }
 
   private current() {
