@@ -30,6 +30,7 @@ export {
   ScheduleOfOtherAppError,
 } from './job/schedule-errors.js';
 export {
+  AttemptFailedError,
   JobAbortedError,
   JobCancelledError,
   JobTimeoutError,

@@ -1,4 +1,4 @@
-import { GearMonkeyError } from './errors.js';
+import { GearMonkeyError, messageOf } from './errors.js';
 import { signalWords } from './signals.js';
 
 /** Why a job's signal was aborted. */
@@ -61,5 +61,20 @@ export class JobWaitsError extends JobAbortedError {
     readonly signals: readonly string[],
   ) {
     super(`Job ${id} of "${fn}" waits for ${signalWords(signals)}. Its handler must not catch this.`);
+  }
+}
+
+/** What stood around the run of the job failed before its handler had ended. It counts as a failed attempt. */
+export class AttemptFailedError extends JobAbortedError {
+  readonly code = 'ATTEMPT_FAILED';
+
+  constructor(
+    readonly fn: string,
+    readonly id: string,
+    cause: unknown,
+  ) {
+    super(`The attempt of job ${id} of "${fn}" failed outside of its handler: ${messageOf(cause)}`, {
+      cause,
+    });
   }
 }

@@ -8,6 +8,7 @@ import {
   type JobErrorInfo,
 } from '../job/errors.js';
 import {
+  AttemptFailedError,
   JobCancelledError,
   JobTimeoutError,
   JobWaitsError,
@@ -58,7 +59,9 @@ export class JobExecution implements RunOfParts {
   private job?: RunningJob;
   private ended = false;
   private usedParts?: JobParts;
-  endsAtStep = false;
+  private isEnding = false;
+  /** Whether its handler runs inside of hooks. */
+  private isInside = false;
   private reason?: JobAbortedError;
   private trace?: RunTrace | undefined;
   /** When the run began, by `performance.now()`. */
@@ -128,9 +131,14 @@ export class JobExecution implements RunOfParts {
     this.abort(reason, { claim: this.claim, status: 'released' });
   }
 
-  /** The worker shuts down: the job goes back before its next step. One in a batch would take the others with it. */
+  /** The worker shuts down: the job goes back before its next step. */
   endAtStep(): void {
-    this.endsAtStep = !this.job?.isInBatch;
+    this.isEnding = true;
+  }
+
+  /** One in a batch would take the others with it. */
+  get endsAtStep(): boolean {
+    return this.isEnding && !this.job?.isInBatch;
   }
 
   /** Its job has found out that it has to stop. */
@@ -158,8 +166,16 @@ export class JobExecution implements RunOfParts {
   private begin(): void {
     this.run().then(
       (output) => this.succeed(output),
-      (error: unknown) => this.end(this.failure(error)),
+      (error: unknown) => this.failed(error),
     );
+  }
+
+  private failed(error: unknown): void {
+    const outcome = this.failure(error);
+    if (this.ended || !this.isInside) return this.end(outcome);
+    // A hook has failed, and did not wait for the handler.
+    const { fn, id } = this.claim;
+    this.abort(new AttemptFailedError(fn, id, error), outcome);
   }
 
   private abort(reason: JobAbortedError, outcome: Outcome | undefined): void {
@@ -199,10 +215,18 @@ export class JobExecution implements RunOfParts {
   }
 
   private async handledInside(input: unknown, job: RunningJob): Promise<unknown> {
-    // The hooks may have taken longer than the job's timeout, or than its lease.
-    if (this.reason) throw this.reason;
+    // The hooks may have taken longer than the job's timeout or its lease, or may have ended before they called this.
+    if (this.ended) {
+      const reason = this.reason ?? (job.signal.reason as JobAbortedError | undefined);
+      throw reason ?? new AttemptFailedError(job.fn, job.id, 'next() was called too late');
+    }
     const { handle } = this.binding;
-    return settleResult(await handle(input, job), job);
+    this.isInside = true;
+    try {
+      return await settleResult(await handle(input, job), job);
+    } finally {
+      this.isInside = false;
+    }
   }
 
   onLost(): never {
@@ -251,7 +275,7 @@ export class JobExecution implements RunOfParts {
     const { attempt, limits, claim } = this;
     const end = this.reason instanceof JobCancelledError ? 'cancelled' : 'lost';
     const run = endedRun(claim, outcome, { attempt, end, took: performance.now() - this.began });
-    tellOutcome(middleware, run, limits.onHookError ?? (() => undefined));
+    withoutContext(() => tellOutcome(middleware, run, limits.onHookError ?? (() => undefined)));
   }
 
   private end(outcome: Outcome | undefined): void {

@@ -76,16 +76,21 @@ export function endedRun(
   outcome: Outcome | undefined,
   { attempt, end, took }: { attempt: number; end: RunEnd; took: number },
 ): EndedRun {
-  return {
+  return Object.freeze({
     fn,
     id,
     headers: options.headers ?? {},
     attempt,
     end: outcome?.status ?? end,
-    error: outcome && 'error' in outcome ? outcome.error : undefined,
+    error: outcome && 'error' in outcome ? frozen(outcome.error) : undefined,
     delay: outcome && 'delay' in outcome ? outcome.delay : undefined,
     took,
-  };
+  });
+}
+
+/** A copy: the outcome is written as it is. */
+function frozen(error: JobErrorInfo): JobErrorInfo {
+  return Object.freeze({ ...error, ...(error.cause && { cause: frozen(error.cause) }) });
 }
 
 /** Calls a hook, and returns what its `next` did, once: what the hook returns is ignored. */

@@ -37,6 +37,11 @@ describe('GearMonkeyError', () => {
     [new errors.ConnectionError('Reading', cause), 'CONNECTION', 'Reading: ECONNREFUSED. Check'],
     [new errors.ConfigurationError('x'), 'CONFIGURATION', 'x'],
     [new errors.LeaseLostError('fn', '7'), 'LEASE_LOST', 'was given to another worker'],
+    [
+      new errors.AttemptFailedError('fn', '1', new Error('no')),
+      'ATTEMPT_FAILED',
+      'outside of its handler: no',
+    ],
     [new errors.ShutdownError(), 'SHUTDOWN', 'goes back to the front of its queue'],
   ])('%s has a name, a code and a message with the remedy', (error, code, message) => {
     expect(error).toBeInstanceOf(errors.GearMonkeyError);

@@ -14,6 +14,8 @@ import {
   type JobsToEnqueue,
 } from 'nestjs-gearmonkey';
 import { qless } from '../../lib/qless/index.js';
+import { gate } from '../support/gate.js';
+import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
 
@@ -154,6 +156,66 @@ describe('aroundEnqueue', () => {
     await expect(jobs.runMany('wrong', [1])).rejects.toMatchObject(error);
     await expect(jobs.flow({ job: 'wrong', input: 1 })).rejects.toMatchObject(error);
     await expect(jobs.functions()).resolves.toEqual(['echo']);
+  });
+
+  it('enqueues nothing when it calls next after its call was refused', async () => {
+    const late = gate();
+    const called: unknown[] = [];
+    const jobs = await start({
+      aroundEnqueue: async (_, next) => {
+        void late.passed.then(() => next()).catch((error: unknown) => called.push(error));
+        throw new Error('refused');
+      },
+    });
+    await expect(jobs.run('echo', 1)).rejects.toThrow('refused');
+    await expect(jobs.runMany('echo', [1])).rejects.toThrow('refused');
+    await expect(jobs.flow({ job: 'echo', input: 1 })).rejects.toThrow('refused');
+    late.open();
+    await eventually(() => expect(called).toHaveLength(3));
+    expect(called).toEqual(Array(3).fill(expect.objectContaining({ code: 'CONFIGURATION' })));
+    await expect(jobs.get('echo', 1)).resolves.toBeNull();
+  });
+
+  it('gets the inputs of a call, whatever its caller does to the list', async () => {
+    const go = gate();
+    const jobs = await start({
+      aroundEnqueue: async (_, next) => {
+        await go.passed;
+        return next();
+      },
+    });
+    const inputs = [1, 2, 3];
+    const enqueued = jobs.runMany('echo', inputs);
+    inputs.length = 0;
+    go.open();
+    await expect(enqueued).resolves.toHaveLength(3);
+  });
+
+  it.each<[string, (jobs: readonly JobsToEnqueue[]) => unknown]>([
+    ['an element that is none', () => [null]],
+    [
+      'a list of inputs that it has made longer',
+      (jobs) => jobs.forEach(({ inputs }) => (inputs as unknown[]).push(9)),
+    ],
+  ])('rejects where it calls next with %s', async (_, change) => {
+    const caught: unknown[] = [];
+    const jobs = await start({
+      aroundEnqueue: (given, next) =>
+        next(change(given) as never).catch((error: unknown) => caught.push(error)),
+    });
+    await expect(jobs.runMany('echo', [1])).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+    expect(caught).toHaveLength(1);
+    await expect(jobs.get('echo', 1)).resolves.toBeNull();
+  });
+
+  it('has what it passes on read once', async () => {
+    const lists = [['a'], [], ['b', 'c']];
+    const jobs = await start({
+      aroundEnqueue: ([job], next) =>
+        next([Object.defineProperty({ ...job }, 'inputs', { get: () => lists.shift() }) as JobsToEnqueue]),
+    });
+    await expect(jobs.runMany('echo', [1])).resolves.toHaveLength(1);
+    expect(lists).toHaveLength(2);
   });
 
   it('has its changes checked by the schema', async () => {

@@ -1,8 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
+import { LeaseLostError } from '../../lib/job/abort-errors.js';
 import { progress } from '../../lib/job/job.js';
+import { ok } from '../../lib/worker/batch.js';
 import type { JobHandler } from '../../lib/worker/job-handler.js';
+import type { RunningJob } from '../../lib/worker/running-job.js';
 import type { EndedRun, RunMiddleware } from '../../lib/worker/run-middleware.js';
 import { useMemory } from '../embedded/use-memory.js';
 import { gate } from '../support/gate.js';
@@ -107,6 +110,110 @@ describe('aroundRun', () => {
     });
   });
 
+  it('aborts a handler that it does not wait for when it fails', async () => {
+    const seen: unknown[] = [];
+    const handle: JobHandler = async (_, { signal }) => {
+      await once(signal, 'abort');
+      seen.push(signal.reason);
+    };
+    const racing: AroundRun = (_, next) => Promise.race([next(), Promise.reject(new Error('too slow'))]);
+    await expect(outcome(handle, racing)).resolves.toMatchObject({ error: { message: 'too slow' } });
+    await eventually(() => expect(seen).toEqual([expect.objectContaining({ code: 'ATTEMPT_FAILED' })]));
+  });
+
+  it('takes a job that it does not wait for out of its batch', async () => {
+    const racing: AroundRun = (_, next) => Promise.race([next(), Promise.reject(new Error('too slow'))]);
+    const batches: unknown[][] = [];
+    const handle = (inputs: readonly unknown[]) => {
+      batches.push([...inputs]);
+      return inputs.map((input) => ok(input));
+    };
+    await runWorker(
+      memory.source(),
+      'batch',
+      handle as never,
+      {
+        batch: { size: 2, wait: 60_000 },
+        middleware: [
+          {
+            aroundRun: (job: RunningJob, next: () => Promise<unknown>) =>
+              job.input === 'races' ? racing(job, next) : next(),
+          },
+        ],
+      } as never,
+    );
+    const raced = await memory.client.run('batch', 'races', { blocking: true, timeout: '10s' });
+    expect((await raced.get()).state).toBe('failed');
+    const others = await memory.client.runMany('batch', ['a', 'b']);
+    await Promise.all(others.map((job) => job.result({ timeout: '10s' })));
+    expect(batches).toEqual([['a', 'b']]);
+  });
+
+  it('does not run a handler once the run has ended', async () => {
+    let runs = 0;
+    const late = gate();
+    const called: unknown[] = [];
+    const lateCall: AroundRun = async (_, next) => {
+      void late.passed.then(next).catch((error: unknown) => called.push(error));
+      throw new Error('refused');
+    };
+    await expect(outcome(() => (runs += 1), lateCall)).resolves.toMatchObject({
+      error: { message: 'refused' },
+    });
+    late.open();
+    await eventually(() => expect(called).toEqual([expect.objectContaining({ code: 'ATTEMPT_FAILED' })]));
+    expect(runs).toBe(0);
+  });
+
+  it('does not run a handler whose job was lost in a hook', async () => {
+    const order: string[] = [];
+    const losing: AroundRun = async (job, next) => {
+      job.abort(new LeaseLostError(job.fn, job.id));
+      order.push('lost');
+      await next().catch(({ code }: { code: string }) => order.push(code));
+    };
+    await runWorker(memory.source(), 'lost', () => order.push('handler'), {
+      middleware: [{ aroundRun: losing, onOutcome: ({ end }) => order.push(`told ${end}`) }],
+    });
+    await memory.client.run('lost', 'x');
+    await eventually(() => expect(order.slice(0, 3)).toEqual(['told lost', 'lost', 'LEASE_LOST']));
+    expect(order).not.toContain('handler');
+  });
+
+  it('leaves nothing in the context of later jobs', async () => {
+    const seen: unknown[] = [];
+    const entering: AroundRun = ({ input }, next) => {
+      if (input === 'enters') storage.enterWith('acme');
+      return next();
+    };
+    await runWorker(memory.source(), 'contexts', () => seen.push(storage.getStore()), {
+      middleware: [{ aroundRun: entering }],
+    });
+    await memory.client.run('contexts', 'enters', { blocking: true });
+    await memory.client.run('contexts', 'later', { blocking: true });
+    expect(seen).toEqual(['acme', undefined]);
+  });
+
+  it('has a full batch run in none of the contexts of its jobs', async () => {
+    const seen: unknown[] = [];
+    const handle = (inputs: readonly unknown[]) => {
+      seen.push(storage.getStore());
+      return inputs.map((input) => ok(input));
+    };
+    await runWorker(
+      memory.source(),
+      'batch',
+      handle as never,
+      {
+        batch: { size: 2, wait: 60_000 },
+        middleware: [{ aroundRun: inStorage }],
+      } as never,
+    );
+    const jobs = await memory.client.runMany('batch', [1, 2], { headers: { tenant: 'acme' } });
+    await Promise.all(jobs.map((job) => job.result({ timeout: '10s' })));
+    expect(seen).toEqual([undefined]);
+  });
+
   it('runs the hooks from the outside in, as they are listed', async () => {
     const order: string[] = [];
     const named =
@@ -160,6 +267,16 @@ describe('onOutcome', () => {
       ['retry', 50],
       ['error', undefined],
     ]);
+  });
+
+  it('cannot change what is written', async () => {
+    const changing = ({ error }: EndedRun) => void Object.assign(error as object, { message: 'changed' });
+    const { said } = await runWorker(memory.source(), 'fixed', fails, {
+      middleware: [{ onOutcome: changing }],
+    });
+    const job = await memory.client.run('fixed', 'x', { blocking: true });
+    await expect(job.get()).resolves.toMatchObject({ error: { message: 'wrong' } });
+    expect(said.join()).toContain('onOutcome of "fixed" failed');
   });
 
   it('hears of a job that was cancelled while it ran', async () => {

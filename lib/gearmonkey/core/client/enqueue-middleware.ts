@@ -34,43 +34,54 @@ export interface EnqueueMiddleware {
 }
 
 /** Enqueues jobs through all `aroundEnqueue`. @throws what a hook or `enqueue` throws · ConfigurationError */
-export function enqueueThrough(
+export async function enqueueThrough(
   middleware: readonly EnqueueMiddleware[],
   jobs: readonly JobsToEnqueue[],
   enqueue: (jobs: readonly JobsToEnqueue[]) => Promise<readonly JobEnqueued[]>,
 ): Promise<readonly JobEnqueued[]> {
-  const step = (from: number, now: readonly JobsToEnqueue[]): Promise<readonly JobEnqueued[]> => {
+  let isOver = false;
+  const step = async (from: number, now: readonly JobsToEnqueue[]): Promise<readonly JobEnqueued[]> => {
+    // Its caller has heard that the jobs were refused.
+    if (isOver) throw new ConfigurationError('`aroundEnqueue` called next() after the call had failed.');
     const at = middleware.findIndex((one, index) => index >= from && one.aroundEnqueue !== undefined);
     const one = middleware[at];
     if (!one) return enqueue(now);
+    const given = now.map(({ fn, inputs }) => ({ fn, count: inputs.length }));
     return callAround<readonly JobEnqueued[], [changed?: readonly JobsToEnqueue[]]>(
       'aroundEnqueue',
       (next) => one.aroundEnqueue?.(now, next),
-      (changed) => step(at + 1, changed === undefined ? now : checkChanged(now, changed)),
+      async (changed = now) => step(at + 1, checkChanged(given, changed)),
     );
   };
-  return step(0, jobs);
+  try {
+    return await step(0, jobs);
+  } finally {
+    isOver = true;
+  }
 }
 
-/** @throws ConfigurationError, InvalidOptionError */
-function checkChanged(
-  before: readonly JobsToEnqueue[],
-  changed: readonly JobsToEnqueue[],
-): readonly JobsToEnqueue[] {
-  if (!Array.isArray(changed) || changed.length !== before.length)
-    throw new InvalidOptionError(
-      'next of aroundEnqueue',
-      changed,
-      `a list of ${before.length}, as it was given`,
-    );
-  return before.map(({ fn, inputs }, index) => {
-    const one = changed[index] as JobsToEnqueue;
-    if (one.fn !== fn)
+/** Jobs of one function, as a hook got them. */
+interface Given {
+  readonly fn: string;
+  readonly count: number;
+}
+
+/** Reads what a hook passes on, once. @throws ConfigurationError, InvalidOptionError */
+function checkChanged(given: readonly Given[], changed: readonly JobsToEnqueue[]): readonly JobsToEnqueue[] {
+  const NEXT = 'next of aroundEnqueue';
+  if (!Array.isArray(changed) || changed.length !== given.length)
+    throw new InvalidOptionError(NEXT, changed, `a list of ${given.length}, as it was given`);
+  return given.map(({ fn, count }, index) => {
+    const one = changed[index] as JobsToEnqueue | null | undefined;
+    if (typeof one !== 'object' || one === null)
+      throw new InvalidOptionError(NEXT, one, 'a list of objects, as it was given');
+    const { fn: named, inputs, options } = one;
+    if (named !== fn)
       throw new ConfigurationError(
-        `\`aroundEnqueue\` passed jobs of ${describe(one.fn)} to next() where it was given jobs of "${fn}". It may change inputs and options.`,
+        `\`aroundEnqueue\` passed jobs of ${describe(named)} to next() where it was given jobs of "${fn}". It may change inputs and options.`,
       );
-    if (!Array.isArray(one.inputs) || one.inputs.length !== inputs.length)
-      throw new InvalidOptionError('inputs', one.inputs, `a list of ${inputs.length}, as it was given`);
-    return one;
+    if (!Array.isArray(inputs) || inputs.length !== count)
+      throw new InvalidOptionError('inputs', inputs, `a list of ${count}, as it was given`);
+    return { fn, inputs: [...(inputs as readonly unknown[])], options };
   });
 }

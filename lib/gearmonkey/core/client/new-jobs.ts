@@ -157,7 +157,8 @@ export class NewJobs {
     options: RunManyOptions<never>,
   ): Promise<EnqueuedKey[]> {
     if (!this.middleware || !Array.isArray(inputs)) return this.traceMany(ref, inputs, options);
-    const jobs = { fn: this.functions.nameOf(ref), inputs, options: checkRunMany(options) };
+    const copied = [...(inputs as readonly unknown[])];
+    const jobs = { fn: this.functions.nameOf(ref), inputs: copied, options: checkRunMany(options) };
     return this.through(
       [jobs],
       ([changed = jobs]) => this.traceMany(ref, changed.inputs, changed.options),
