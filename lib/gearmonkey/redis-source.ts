@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Health } from '../job/health.js';
 import type { Claim, JobSource, FreeSlots, OnRevoked, Outcome, SourceLimit } from '../job/job-source.js';
 import type { Keep } from '../job/keep.js';
+import { RefusedError } from '../job/server-errors.js';
 import { showAs } from '../job/show-as.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
 import { SourceFrame } from '../redis/source-frame.js';
@@ -21,6 +22,7 @@ import {
   type SourceConnections,
 } from './core/source/source-options.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
+import { isReply } from '../redis/redis-errors.js';
 import { RedisSchedules } from './features/schedules/redis-schedules.js';
 import { Ticker } from './features/schedules/ticker.js';
 import type { FunctionKeys, KeysOf } from './core/wire/protocol.js';
@@ -116,12 +118,16 @@ export class RedisSource implements JobSource {
     this.onRevoked = onRevoked;
     const added = functions.filter((fn) => !this.opened.has(fn));
     if (added.length === 0) return;
-    await this.frame.open(async (opening) => {
-      const more = (fn: string, k: FunctionKeys) => this.limits.rights(fn, k);
-      await requireWorkerRights(this.connections, added, this.worker, this.options.keysOf, more);
-      await this.limits.store(added);
-      await this.held.open(added, opening);
-    });
+    await this.frame
+      .open(async (opening) => {
+        const more = (fn: string, k: FunctionKeys) => this.limits.rights(fn, k);
+        await requireWorkerRights(this.connections, added, this.worker, this.options.keysOf, more);
+        await this.limits.store(added, opening.timeout);
+        await this.held.open(added, opening);
+      })
+      .catch((error: unknown) => {
+        throw isReply(error) ? new RefusedError('The start of a worker', error) : error;
+      });
     for (const fn of added) {
       this.opened.add(fn);
       this.claimer.notifier.serve(fn);

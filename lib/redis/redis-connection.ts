@@ -8,7 +8,8 @@ import { masterOf, refreshSlots } from './cluster-slots.js';
 import { connect, type ConnectionSpec } from './connect.js';
 import { LineWatch } from './line-watch.js';
 import { OutageLog, type ConnectionLog } from './outage-log.js';
-import { retryWhileUnreachable } from './retry.js';
+import { isRefusedWrite } from './redis-errors.js';
+import { isOutage, retryWhileUnreachable } from './retry.js';
 import { addressOf, specAddress, isHopeless, isWrongDatabase } from './trouble.js';
 
 /** A connection of this package, opened when it is first needed and kept until `close`. Logs never show its options. */
@@ -153,6 +154,15 @@ export class RedisConnection {
     return retryWhileUnreachable(async (left) => question(await this.ready(left)), { timeout });
   }
 
+  /** As `insist`, for a write of a running job: it also waits while the server refuses writes, or its user lacks the right. */
+  insistOnWrite<T>(write: (client: Redis | Cluster) => Promise<T>): Promise<T> {
+    const mayPass = (error: unknown) => isOutage(error) || isRefusedWrite(error);
+    return retryWhileUnreachable(async (left) => write(await this.ready(left)), {
+      timeout: Infinity,
+      mayPass,
+    });
+  }
+
   /** Asks for a sign of life; connects first if needed. @throws ConnectionError in time, or at once if waiting can't help */
   async reach(timeout: number): Promise<void> {
     await this.ready(timeout, { patient: false });
@@ -189,7 +199,11 @@ export class RedisConnection {
     if (client instanceof Cluster) return;
     this.#line.attend(client);
     // ioredis listens for one error per socket: a second one would be uncaught and end the process.
-    client.on('connect', () => client.stream.on('error', () => undefined));
+    client.on('connect', () => {
+      client.stream.on('error', () => undefined);
+      // It listens anew with each reply that has it reconnect, such as READONLY.
+      client.stream.setMaxListeners(0);
+    });
     const { reconnectOnError } = client.options;
     client.options.reconnectOnError = (error) => {
       const moves = reconnectOnError?.(error) ?? false;

@@ -170,7 +170,7 @@ export class TestBackend {
   }
 
   readonly records = new RedisRecords(
-    { insist: (call) => this.ask(call) },
+    { insist: (call) => this.ask(call), insistOnWrite: (call) => this.ask(call) },
     (fn) => this.keysOf(fn),
     this.prefix,
     () => this.options.clock.now(),

@@ -12,6 +12,9 @@ export function hasSuspect(claims: readonly Claim[]): boolean {
   return false;
 }
 
+/** Whether the server has noted a suspect: its claim holds, is lost, or this is not known, as when the source was closed. */
+type Noted = 'held' | 'lost' | 'failed';
+
 export interface SuspectsParts {
   readonly source: Pick<JobSource, 'isolate'>;
   readonly functions: FunctionTable;
@@ -26,7 +29,7 @@ export interface SuspectsParts {
 
 /** A worker's jobs that may be what ended their workers. Each runs alone in its process. */
 export class Suspects implements IsolatedWorker {
-  private noted: Promise<boolean> = Promise.resolve(true);
+  private noted: Promise<Noted> = Promise.resolve('held');
 
   constructor(
     private readonly isolation: Isolation,
@@ -91,29 +94,33 @@ export class Suspects implements IsolatedWorker {
   beginSuspect(claim: Claim): void {
     void this.noted
       .then(() => this.isolate(claim, true))
-      .then((isHeld) => this.begin(claim, isHeld))
-      .finally(() => (this.noted = Promise.resolve(true)));
+      .then((noted) => this.begin(claim, noted))
+      .finally(() => (this.noted = Promise.resolve('held')));
   }
 
-  /** During an outage it waits. False when the claim is lost, or the source was closed. */
-  private async isolate(claim: Claim, begins: boolean): Promise<boolean> {
-    const noted = this.parts.source.isolate?.(claim, begins) ?? true;
-    return Promise.resolve(noted).catch(() => false);
+  /** During an outage, or while writes are refused, it waits. */
+  private async isolate(claim: Claim, begins: boolean): Promise<Noted> {
+    try {
+      return ((await this.parts.source.isolate?.(claim, begins)) ?? true) ? 'held' : 'lost';
+    } catch {
+      return 'failed';
+    }
   }
 
-  private begin(claim: Claim, isHeld: boolean): void {
+  private begin(claim: Claim, noted: Noted): void {
     const { isolation } = this;
     const { functions, jobLog, begin } = this.parts;
     if (isolation.waiting !== claim) return;
     const slots = functions.get(claim.fn);
-    if (isHeld && slots?.take(claim, performance.now())) {
+    if (noted === 'held' && slots?.take(claim, performance.now())) {
       isolation.begun(claim);
       jobLog.suspected(claim);
       return begin(claim, slots);
     }
     slots?.drop(claim);
     isolation.ended(claim);
-    if (isHeld) this.release(claim);
+    // If that is not known, the server refuses it.
+    if (noted !== 'lost') this.release(claim);
   }
 
   private release(claim: Claim): void {

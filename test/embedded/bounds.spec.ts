@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
 import { EmbeddedServer } from '../../lib/embedded/embedded-server.js';
-import { openEmbedded } from '../../lib/embedded/open-embedded.js';
+import { EmbeddedConnection, openEmbedded } from '../../lib/embedded/open-embedded.js';
 import { systemClock } from '../../lib/job/clock.js';
 
 it('The embedded server keeps nothing of workers and clients that have closed', async () => {
@@ -15,4 +16,23 @@ it('The embedded server keeps nothing of workers and clients that have closed', 
   await store.close();
   close();
   expect([clients(), server.run('GET', ['count:fn'])]).toEqual([['channel:fn', 0, 'cancel:fn', 0], '0']);
+});
+
+it('The embedded server ends keys by its clock', () => {
+  let now = 1000;
+  const server = new EmbeddedServer({ now: () => now });
+  server.run('SET', ['key', 'value', 'PX', '500']);
+  now += 500;
+  expect(server.run('GET', ['key'])).toBe('value');
+  now += 1;
+  expect(server.run('GET', ['key'])).toBeNull();
+});
+
+it('A connection to the embedded server keeps the order of its commands, also behind one that waits', async () => {
+  const connection = new EmbeddedConnection(new EmbeddedServer(systemClock), 'test');
+  const redis = (await connection.ready()) as Redis;
+  const [popped, pushed] = [redis.blpop('list', 0.05), redis.lpush('list', 'x')];
+  await expect(popped).resolves.toBeNull();
+  await expect(pushed).resolves.toBe(1);
+  connection.close();
 });

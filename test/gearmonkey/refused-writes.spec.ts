@@ -18,6 +18,59 @@ const FAULTS = {
   ],
 } as const;
 
+/** Faults of the records of running jobs, which also wait for these. */
+const OTHERS = {
+  OOM: [
+    ['CONFIG', 'SET', 'maxmemory', '1'],
+    ['CONFIG', 'SET', 'maxmemory', '0'],
+  ],
+  NOPERM: [
+    ['ACL', 'SETUSER', 'default', '-@write', '-@scripting'],
+    ['ACL', 'SETUSER', 'default', '+@all'],
+  ],
+} as const;
+
+describe.each(Object.entries({ ...FAULTS, ...OTHERS }))(
+  'the records of a job that runs while a server refuses writes with %s',
+  (_code, [begin, end]) => {
+    const server = useRedisServer();
+    let actors: RedisActors;
+    beforeAll(() => void (actors = new RedisActors(server.url)));
+    afterAll(() => actors.close());
+    stopWorkersAfterEach();
+    afterEach(() => server.redis.call(...(end as unknown as [string])));
+
+    it('wait, and its handler goes on', async () => {
+      const fn = server.fn();
+      const go = gate();
+      let [runs, effects] = [0, 0];
+      await runWorker(actors.source(), fn, async (_, job) => {
+        runs += 1;
+        await go.passed;
+        await job.update(1, 2);
+        await job.step('effect', () => (effects += 1));
+        await job.log('a line');
+        await job.chunk('a part');
+        return 'done';
+      });
+      const client = actors.client();
+      const { id } = await client.run(fn, 1);
+      await eventually(() => expect(runs).toBe(1));
+      await server.redis.call(...(begin as unknown as [string]));
+      go.open();
+      // In full memory they need not wait.
+      if (begin[1] !== 'SET' || begin[2] !== 'maxmemory')
+        await eventually(async () => expect(await server.redis.info('errorstats')).toMatch(/errorstat_/));
+      else await eventually(() => expect(effects).toBe(1));
+      await server.redis.call(...(end as unknown as [string]));
+      await eventually(async () =>
+        expect(await client.get(fn, id)).toMatchObject({ state: 'succeeded', output: 'done', attempts: 1 }),
+      );
+      expect([runs, effects]).toEqual([1, 1]);
+    });
+  },
+);
+
 describe.each(Object.entries(FAULTS))('while a server refuses writes with %s', (code, [begin, end]) => {
   const server = useRedisServer();
   let actors: RedisActors;
@@ -109,6 +162,23 @@ describe.each(Object.entries(FAULTS))('while a server refuses writes with %s', (
     await expect(cancelled).resolves.toBe(true);
     await expect(client.get(fn, id)).resolves.toMatchObject({ state: 'cancelled' });
   });
+
+  it('draining waits', async () => {
+    const client = actors.client();
+    await client.runMany(fn, [1, 2]);
+    await refuse();
+    const drained = client.drain(fn);
+    await takeAgain();
+    await expect(drained).resolves.toBe(2);
+  });
+
+  it('the start of a worker with a limit ends with an error', async () => {
+    const source = actors.source();
+    source.setLimit(fn, { rules: { concurrency: 1, order: 'fair' }, keyOf: () => '' } as never);
+    await refuse();
+    await expect(source.open([fn])).rejects.toMatchObject({ code: 'CONNECTION' });
+    await source.close();
+  }, 60_000);
 
   it('retrying a job waits', async () => {
     const client = actors.client();

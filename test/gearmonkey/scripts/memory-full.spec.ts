@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { append, record } from '../../../lib/gearmonkey/features/records/record-scripts.js';
 import { useRedis } from '../../support/use-redis.js';
 import {
   cancel,
@@ -100,6 +101,32 @@ describe('A server whose memory is full', () => {
       ['1', 0],
       ['2', 1],
     ]);
+  });
+
+  it('claims a job that is due, and those behind it', async () => {
+    await server.redis.config('SET', 'maxmemory', '0');
+    await enqueue(server.redis, fn, ['due', 'due']);
+    for (const id of ['3', '4']) {
+      await server.redis.lrem(`queue:${fn}:normal`, 0, id);
+      await server.redis.zadd(`queue:${fn}:scheduled`, 1, id);
+    }
+    await server.redis.config('SET', 'maxmemory', '1');
+    const { claims } = await claim(server.redis, fn, { recover: 0 });
+    expect(claims.map(({ id }) => id)).toEqual(['3', '4', '2']);
+    await expect(server.redis.exists(`queue:${fn}:scheduled`)).resolves.toBe(0);
+  });
+
+  it('records steps and streams of a running job', async () => {
+    const job = `job:${fn}:1`;
+    await expect(record.run(server.redis, [job, `lease:${fn}`], '1:1', 0, ['step:a', '1'])).resolves.toBe(
+      true,
+    );
+    await expect(server.redis.hget(job, 'step:a')).resolves.toBe('1');
+    const keys = [job, `lease:${fn}`, `${job}:output`, `progress:${fn}`];
+    await expect(
+      append.run(server.redis, keys, '1:1', 'output', 0, 10, 1000, 60, [Buffer.from('x')]),
+    ).resolves.toBe(true);
+    await expect(server.redis.llen(`${job}:output`)).resolves.toBe(1);
   });
 
   it('cancels', async () => {

@@ -108,11 +108,11 @@ export class HeldClaims {
     this.keeper?.setDeadline(claim, ms);
   }
 
-  /** Returns false if the lease is lost. During an outage it waits. */
+  /** Returns false if the lease is lost. During an outage, or while writes are refused, it waits. */
   async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
     const { jobs, leases, progress } = this.options.keysOf(claim.fn);
     const keys = [jobs + claim.id, leases, progress];
-    const held = await this.connections.commands.insist((redis) =>
+    const held = await this.connections.commands.insistOnWrite((redis) =>
       scripts.progress.run(redis, keys, memberOf(claim), dividend, divisor),
     );
     if (!held) this.drop(claim);

@@ -1,6 +1,6 @@
 import type { Claim } from '../../../job/job-source.js';
 import { memberOf } from '../../../redis/lease-keeper.js';
-import { isReply } from '../../../redis/redis-errors.js';
+import { isRefusedWrite, isReply } from '../../../redis/redis-errors.js';
 import { isOutage } from '../../../redis/retry.js';
 import type { OutcomeArguments } from '../wire/scripts.js';
 import { encodeOutcome, type SourceOutcome } from './outcome-arguments.js';
@@ -92,5 +92,6 @@ function sizeOf({ encoded }: Pending): number {
 
 /** Whether an error is due to these outcomes alone: no outage, and no refusal that affects all calls. */
 export function isOutcomesFault(error: unknown): boolean {
-  return isReply(error) ? error instanceof Error && error.message.startsWith('ERR') : !isOutage(error);
+  if (!isReply(error)) return !isOutage(error);
+  return error instanceof Error && error.message.startsWith('ERR') && !isRefusedWrite(error);
 }

@@ -36,9 +36,9 @@ export class SourceLimits implements JobKeys {
     this.limits.delete(fn);
   }
 
-  /** Stores the rules: those of the worker that started last hold for all. */
-  async store(functions: readonly string[]): Promise<void> {
-    await Promise.all(functions.map((fn) => this.storeOne(fn)));
+  /** Stores the rules: those of the worker that started last hold for all. @throws ConnectionError after `timeout` milliseconds */
+  async store(functions: readonly string[], timeout?: number): Promise<void> {
+    await Promise.all(functions.map((fn) => this.storeOne(fn, timeout)));
   }
 
   /** Gives jobs their keys that were enqueued without one. */
@@ -47,12 +47,12 @@ export class SourceLimits implements JobKeys {
     return claims.map((claim) => (limit ? filed(claim, limit) : { claim, status: 'released' }));
   }
 
-  private async storeOne(fn: string): Promise<void> {
+  private async storeOne(fn: string, timeout?: number): Promise<void> {
     const { rules } = this.limits.get(fn) ?? {};
     if (!rules) return;
     const keys = this.keysOf(fn);
     const texts = rulesText(fn, rules, keys);
-    await changeLimit((question) => this.connection.insist(question), keys, 'limit', ...texts);
+    await changeLimit((question) => this.connection.insist(question, timeout), keys, 'limit', ...texts);
   }
 }
 

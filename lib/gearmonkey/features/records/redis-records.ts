@@ -17,6 +17,7 @@ const PARENTS_AT_ONCE = 100;
 
 interface Asked {
   insist<T>(call: (redis: Redis | Cluster) => Promise<T>): Promise<T>;
+  insistOnWrite<T>(call: (redis: Redis | Cluster) => Promise<T>): Promise<T>;
 }
 
 /** What jobs record while they run, in their hashes. */
@@ -59,10 +60,10 @@ export class RedisRecords implements StepRecords {
     return new Map(values.flatMap((value, index) => (value ? [[fields[index] ?? '', value]] : [])));
   }
 
-  /** During an outage it waits. Written twice it is the same. */
+  /** During an outage, or while writes are refused, it waits. Written twice it is the same. */
   write(claim: Claim, fields: ReadonlyMap<string, Payload>, removed: readonly string[]): Promise<boolean> {
     const { jobs, leases } = this.keysOf(claim.fn);
-    return this.commands.insist((redis) =>
+    return this.commands.insistOnWrite((redis) =>
       scripts.record.run(redis, [jobs + claim.id, leases], memberOf(claim), removed.length, [
         ...removed,
         ...[...fields].flat(),
@@ -70,12 +71,12 @@ export class RedisRecords implements StepRecords {
     );
   }
 
-  /** During an outage it waits. */
+  /** During an outage, or while writes are refused, it waits. */
   append(claim: Claim, kind: StreamKind, sent: number, entries: readonly Uint8Array[]): Promise<boolean> {
     const { jobs, leases, progress } = this.keysOf(claim.fn);
     const job = jobs + claim.id;
     const limits = [MAX_ENTRIES, MAX_STREAM_BYTES, STREAM_SECONDS] as const;
-    return this.commands.insist((redis) =>
+    return this.commands.insistOnWrite((redis) =>
       scripts.append.run(
         redis,
         [job, leases, streamKey(job, kind), progress],

@@ -18,7 +18,11 @@ if known[1] == by then return 1 end
 
 local bytes = tonumber(known[2]) or 0
 for i = 7, #ARGV do
-  call('LPUSH', list, ARGV[i])
+  if type(try('LPUSH', list, ARGV[i])) ~= 'number' then
+    -- A write that uses no memory: after it Redis allows others even if its memory is full.
+    call('EXPIRE', list, ARGV[6])
+    call('LPUSH', list, ARGV[i])
+  end
   bytes = bytes + #ARGV[i]
 end
 local length = call('LLEN', list)

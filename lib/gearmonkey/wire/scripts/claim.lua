@@ -165,11 +165,13 @@ end
 local function take_due()
   local ids = call('ZRANGEBYSCORE', keys.scheduled, '0', now / 1000, 'LIMIT', '0', room())
   local last = 0
+  -- A write that uses no memory comes first: then Redis allows the others even if its memory is full.
+  if ids[1] then call('ZREM', keys.scheduled, ids[1]) end
   while last < #ids and room() > 0 do
     last = last + 1
     take(turn, ids[last], 'scheduled')
   end
-  if last > 0 then call('ZREM', keys.scheduled, unpack(ids, 1, last)) end
+  if last > 1 then call('ZREM', keys.scheduled, unpack(ids, 2, last)) end
 end
 
 --- Dropped ids use no slot, so a queue is popped until it is empty or no slot is left. Returns whether it may have more.
@@ -179,7 +181,7 @@ local function take_from(queue)
     local ids = try('RPOP', keys[queue], asked)
     if not ids or ids.err then return false end
     for i, id in ipairs(ids) do
-      if room() == 0 then return put_back(keys[queue], ids, i) end
+      if room() == 0 then return put_back(keys[queue], ids, i, keys.scheduled) end
       take(turn, id, queue)
     end
     if #ids < asked then return false end
@@ -216,8 +218,9 @@ local function claim_jobs()
   write_leases()
   if sources then wait, is_over = sources.close(wait, left) end
   if has_room() and not is_over then return wait end
-  if call('EXISTS', keys.wake) == 0 and (wait == 0 or (#left > 0 and call('EXISTS', unpack(left)) > 0)) then
-    call('LPUSH', keys.wake, '1')
+  -- The claims are written: without a right to these they are still to be answered.
+  if try('EXISTS', keys.wake) == 0 and (wait == 0 or (#left > 0 and call('EXISTS', unpack(left)) > 0)) then
+    try('LPUSH', keys.wake, '1')
   end
   return 0
 end

@@ -15,6 +15,7 @@
 -- include clock: clock
 -- include drained: fate, finish_drained
 -- include put-back: put_back
+-- include refuses-writes: refuses_writes
 -- include rights: missing_right
 
 local queue, cursor, which = KEYS[4], ARGV[3], ARGV[4]
@@ -26,6 +27,7 @@ local function drain_list()
   local kept, taken, ids = {}, 0, nil
   repeat
     ids = try('RPOP', queue, STEP)
+    if refuses_writes(ids) then call('RPOP', queue, STEP) end
     if not ids or ids.err then ids = {} end
     for _, id in ipairs(ids) do
       local what = fate(drain, id)

@@ -23,8 +23,13 @@ local function limit_hooks(turn, rules, override)
   if not limits then return nil end
   add_turns(limits)
   turn.unfiled = {}
-  local lacks = missing_right('ZADD', keys.limits .. 'x', '1', 'x')
-    or (limits.shared and missing_right('ZADD', limits.space .. 'x', '1', 'x'))
+  --- Without one of these a key or a job would be left where it is not found.
+  local function lacking(key)
+    return missing_right('ZADD', key, '1', 'x') or missing_right('ZREM', key, 'x') or missing_right('RPUSH', key, 'x')
+      or missing_right('EXISTS', key) or missing_right('ZRANGE', key, '0', '0') or missing_right('HDEL', key, 'x')
+      or (limits.shared and (missing_right('SADD', key, 'x') or missing_right('SMEMBERS', key) or missing_right('DEL', key)))
+  end
+  local lacks = lacking(keys.limits .. 'x') or (limits.shared and lacking(limits.space .. 'x'))
 
   local function open()
     pcall(limits.move_due)

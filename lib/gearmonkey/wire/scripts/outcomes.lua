@@ -32,7 +32,7 @@ local function open_outcomes(turn)
       return false
     end
     call('HSET', keys.jobs .. id, 'status', 'idle', ...)
-    if call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
+    if try('EXISTS', keys.wake) == 0 then try('LPUSH', keys.wake, '1') end
     return true
   end
 
@@ -68,7 +68,7 @@ local function open_outcomes(turn)
       changes[#changes + 1], changes[#changes + 2] = 'waits', signals
       if is_awake then wait = 0 end
     elseif job[3] then
-      call('HDEL', keys.jobs .. id, 'waits')
+      try('HDEL', keys.jobs .. id, 'waits')
     end
     local queued
     if place then
@@ -79,7 +79,7 @@ local function open_outcomes(turn)
     if type(queued) == 'number' then
       local time, due = failure == '' and 'due' or 'retry', string.format('%.0f', now + wait)
       call('HSET', keys.jobs .. id, 'status', 'idle', 'settled', token, time, due, unpack(changes))
-      if is_awake and call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
+      if is_awake and try('EXISTS', keys.wake) == 0 then try('LPUSH', keys.wake, '1') end
       if failure ~= '' then
         try('ZADD', 'retrying:' .. string.sub(keys.jobs, #'job:' + 1, -2), due, id)
       end

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { eventually } from '../support/until.js';
+import { useRedisServer } from '../support/use-redis.js';
+import { RedisActors } from './redis-rig.js';
+
+const USER = 'worker';
+/** More than one call takes. */
+const LARGE = 'x'.repeat(400_000);
+
+describe('A worker that loses a right while it runs, and gets it again', () => {
+  const server = useRedisServer();
+  let actors: RedisActors;
+  let user: RedisActors;
+  let fn = '';
+  const set = (...rights: string[]) => server.redis.acl('SETUSER', USER, ...rights);
+  stopWorkersAfterEach();
+  beforeAll(async () => {
+    await set('on', '>secret', '~*', '&*', '+@all');
+    actors = new RedisActors(server.url);
+    user = new RedisActors(server.url.replace('redis://', `redis://${USER}:secret@`));
+  });
+  afterAll(() => {
+    user.close();
+    actors.close();
+  });
+  beforeEach(() => void (fn = server.fn()));
+
+  /** Until a script was refused. */
+  const refused = () =>
+    eventually(async () => expect(await server.redis.info('errorstats')).toMatch(/errorstat_(NOPERM|ERR):/));
+
+  it.each(['rpush', 'exists', 'lpush', 'zrem', 'zadd', 'zrange'])(
+    'loses no job of a function with a limit: %s',
+    async (command) => {
+      const job = defineJob<string>(fn, { limit: { key: (input) => input, concurrency: 1 } });
+      let runs = 0;
+      await runWorker(user.source({ lease: 2000 }), job, async () => void (runs += 1), { concurrency: 4 });
+      const client = actors.client();
+      await client.call(job, 'a', { timeout: '20s' });
+      await server.redis.config('RESETSTAT');
+      await set(`-${command}`);
+      const jobs = await client.runMany(job, ['a', 'a', 'b', 'b', 'a']);
+      await refused();
+      await set('+@all');
+      await Promise.all(jobs.map((one) => one.result({ timeout: '20s' })));
+      expect(runs).toBe(6);
+    },
+  );
+
+  it.each(['rpush', 'exists', 'lpush', 'zrem', 'hdel'])(
+    'loses no job whose inputs are large: %s',
+    async (command) => {
+      let runs = 0;
+      await runWorker(user.source({ lease: 2000 }), fn, async () => void (runs += 1), { concurrency: 8 });
+      const client = actors.client();
+      await client.call(fn, 1, { timeout: '20s' });
+      await set(`-${command}`);
+      const jobs = await client.runMany(fn, Array<string>(7).fill(LARGE));
+      await eventually(async () => expect((await client.get(fn, jobs[0]?.id ?? 0))?.state).toBeDefined());
+      await set('+@all');
+      await Promise.all(jobs.map((one) => one.result({ timeout: '20s' })));
+      expect(runs).toBe(8);
+    },
+  );
+
+  it('tries a job again that had waited for a signal', async () => {
+    const waited: string[] = [];
+    await runWorker(
+      user.source({ lease: 2000 }),
+      fn,
+      async (_, job) => {
+        await job.waitFor('go', { timeout: '1m' });
+        waited.push(`${job.attempts}`);
+        if (waited.length === 1) {
+          await set('-hdel');
+          throw new Error('as told');
+        }
+      },
+      { retry: { attempts: 3, delay: 10, jitter: 0 } },
+    );
+    const client = actors.client();
+    const job = await client.run(fn, 1);
+    await eventually(async () => expect((await job.get()).state).toBe('scheduled'));
+    await job.signal('go', null);
+    await eventually(() => expect(waited).toHaveLength(1));
+    await set('+@all');
+    await job.result({ timeout: '20s' });
+    expect(waited).toHaveLength(2);
+  });
+});
