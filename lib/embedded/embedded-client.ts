@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
+import { withoutContext } from '../job/without-context.js';
 import type { EmbeddedServer, Subscriber } from './embedded-server.js';
 import { COMMANDS } from './store/commands.js';
 import { Status, type Reply } from './store/reply.js';
@@ -14,13 +15,27 @@ class Deliveries {
   private waiting: (() => void)[] = [];
 
   add(delivery: () => void): void {
-    if (this.waiting.push(delivery) === 1) setImmediate(() => this.deliver());
+    if (this.waiting.push(delivery) === 1) this.soon();
   }
 
   private deliver(): void {
     const { waiting } = this;
     this.waiting = [];
-    for (const delivery of waiting) delivery();
+    for (const [index, delivery] of waiting.entries()) {
+      try {
+        delivery();
+      } catch (error) {
+        // Of a listener. The others have theirs still.
+        this.waiting.unshift(...waiting.slice(index + 1));
+        if (this.waiting.length > 0) this.soon();
+        throw error;
+      }
+    }
+  }
+
+  /** In no context, as what comes from a socket. */
+  private soon(): void {
+    withoutContext(() => setImmediate(() => this.deliver()));
   }
 }
 

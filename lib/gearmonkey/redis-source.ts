@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { messageOf } from '../job/errors.js';
 import type { Health } from '../job/health.js';
 import type { Claim, JobSource, FreeSlots, OnRevoked, Outcome, SourceLimit } from '../job/job-source.js';
 import type { Keep } from '../job/keep.js';
@@ -58,11 +59,11 @@ export class RedisSource implements JobSource {
   ) {
     this.options = withDefaults(options);
     this.system = this.options.system;
-    this.records = new RedisRecords(connections.commands, this.options.keysOf);
     const { lease, presence, keysOf, onProblem } = this.options;
     const { worker } = this;
     if (!connections.keeper) this.renewInterval = lease / 4;
     const problems = new Problems(onProblem);
+    this.records = recordsOf(connections.commands, keysOf, problems);
     const held = new HeldClaims(connections, {
       worker,
       lease,
@@ -192,6 +193,13 @@ export class RedisSource implements JobSource {
     await this.statistics?.close();
     await this.held.signOff();
   }
+}
+
+/** What jobs record on a Redis server. */
+function recordsOf(commands: RedisConnection, keysOf: KeysOf, problems: Problems): RedisRecords {
+  return new RedisRecords(commands, keysOf, undefined, undefined, (fn, error) =>
+    problems.report(`records ${fn}`, `What jobs of "${fn}" record waits: ${messageOf(error)}`),
+  );
 }
 
 /** After this time the next report of a due tick tries again. */

@@ -1,3 +1,4 @@
+import { isReadOnly } from './redis-errors.js';
 import type { ClusterOptions, RedisOptions } from 'ioredis';
 
 const RECONNECT_STEP_MS = 50;
@@ -36,7 +37,7 @@ export const OWN_SETTINGS = {
   // Redis' estimate of its loading time is often seconds too long.
   maxLoadingRetryTime: 250,
   retryStrategy: reconnectDelay,
-  reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  reconnectOnError: isReadOnly,
   stringNumbers: false,
   replyMapping: 'legacy',
   monitor: false,

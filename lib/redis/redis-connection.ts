@@ -154,12 +154,21 @@ export class RedisConnection {
     return retryWhileUnreachable(async (left) => question(await this.ready(left)), { timeout });
   }
 
-  /** As `insist`, for a write of a running job: it also waits while the server refuses writes, or its user lacks the right. */
-  insistOnWrite<T>(write: (client: Redis | Cluster) => Promise<T>): Promise<T> {
-    const mayPass = (error: unknown) => isOutage(error) || isRefusedWrite(error);
+  /**
+   * As `insist`, for a write of a running job: it also waits while the server refuses writes, or its user lacks the right.
+   *
+   * @param onRefused called with each such refusal
+   */
+  insistOnWrite<T>(
+    write: (client: Redis | Cluster) => Promise<T>,
+    onRefused: (error: unknown) => void,
+  ): Promise<T> {
     return retryWhileUnreachable(async (left) => write(await this.ready(left)), {
       timeout: Infinity,
-      mayPass,
+      mayPass: (error) => isOutage(error) || isRefusedWrite(error),
+      onFailure: (error) => {
+        if (!isOutage(error)) onRefused(error);
+      },
     });
   }
 

@@ -1,5 +1,6 @@
-/** Replies that mean "not now": the command had no effect and may be sent again. */
-const TRANSIENT = /^(LOADING|READONLY|MASTERDOWN|MOVED|ASK|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS)\b/;
+/** Replies that mean "not now": the command had no effect and may be sent again. Before Redis 7 those in a script have more words before them. */
+const TRANSIENT =
+  /^(?:ERR Error running script .*?: -?)?(LOADING|READONLY|MASTERDOWN|MOVED|ASK|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS)\b/s;
 
 /** Whether Redis refused the command for the time being. */
 export function isTransientReply(error: unknown): boolean {
@@ -7,11 +8,17 @@ export function isTransientReply(error: unknown): boolean {
 }
 
 /** Replies of a server that takes no writes now, or not from this user: a write of a running job waits, as its outcome does. */
-const NO_WRITES = /^(MISCONF|OOM|NOPERM)\b|The user executing the script|ACL failure in script/;
+const NO_WRITES =
+  /^(?:ERR Error running script .*?: -?)?(MISCONF|OOM|NOPERM)\b|The user executing the script|ACL failure in script/s;
 
 /** Whether a write was refused for a reason that may pass, by an operator or by itself. */
 export function isRefusedWrite(error: unknown): boolean {
   return isTransientReply(error) || (error instanceof Error && NO_WRITES.test(error.message));
+}
+
+/** Whether the server is no master any more. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof Error && TRANSIENT.exec(error.message)?.[1] === 'READONLY';
 }
 
 /** Whether the error is a reply of Redis: then the connection works. */

@@ -3,10 +3,12 @@ import { isNativeError } from 'node:util/types';
 import { retry, type RetryOptions } from '../batching/retry.js';
 import { GearMonkeyError } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
-import { isReply, isTransientReply } from './redis-errors.js';
+import { isRefusedWrite, isReply, isTransientReply } from './redis-errors.js';
 
 /** Pause after a reply that means "not now". */
 export const RETRY_MS = 50;
+/** Pause after a refusal that an operator has to end. */
+const REFUSED_MS = 1000;
 /** Pause after a broken connection: without it the event loop would never notice that the connection is gone. */
 const YIELD_MS = 1;
 
@@ -34,6 +36,7 @@ export function isOutage(error: unknown): boolean {
 
 /** Milliseconds before the next attempt. After a broken connection almost none: `ready` waits for the next one. */
 function pauseOf(error: unknown): number {
+  if (isRefusedWrite(error) && !isTransientReply(error)) return REFUSED_MS;
   return isOutage(error) && !isReply(error) ? YIELD_MS : RETRY_MS;
 }
 

@@ -64,7 +64,7 @@ export class EmbeddedWaiting {
   }
 
   private insert(id: string, score: number | undefined): void {
-    if (score === undefined || score <= TAKEN) return;
+    if (score === undefined) return;
     const job = { id, due: dueOf(score) };
     let [low, high] = [0, this.order.length];
     while (low < high) {

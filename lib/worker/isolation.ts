@@ -18,6 +18,8 @@ export interface IsolatedWorker {
   holdSuspect(claim: Claim): void;
   /** Begins a suspect of its own. */
   beginSuspect(claim: Claim): void;
+  /** Gives back a suspect of its own that could not begin. */
+  releaseSuspect(claim: Claim): void;
 }
 
 /**
@@ -71,6 +73,7 @@ export class Isolation {
 
   /** The suspect has begun. */
   begun(claim: Claim): void {
+    clearTimeout(this.timer);
     this.suspect = undefined;
     this.running = claim;
     this.timer = setTimeout(() => this.end(), this.patience).unref();
@@ -93,7 +96,15 @@ export class Isolation {
     if (suspect?.phase !== 'waits') return;
     clearTimeout(this.timer);
     suspect.phase = 'begins';
+    // A server that refuses to note it must not keep the process from the jobs of others.
+    this.timer = setTimeout(() => this.giveUp(), this.patience).unref();
     suspect.owner.beginSuspect(suspect.claim);
+  }
+
+  private giveUp(): void {
+    const { suspect } = this;
+    this.end();
+    suspect?.owner.releaseSuspect(suspect.claim);
   }
 
   private end(): void {

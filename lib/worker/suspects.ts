@@ -98,6 +98,11 @@ export class Suspects implements IsolatedWorker {
       .finally(() => (this.noted = Promise.resolve('held')));
   }
 
+  releaseSuspect(claim: Claim): void {
+    this.parts.functions.get(claim.fn)?.drop(claim);
+    this.release(claim);
+  }
+
   /** During an outage, or while writes are refused, it waits. */
   private async isolate(claim: Claim, begins: boolean): Promise<Noted> {
     try {

@@ -129,6 +129,19 @@ describe.each(SERVERS)('A test with jobs in %s', (server) => {
   });
 
   describe('loseLease', () => {
+    it('gives a job back beside others that wait for their time, or were given back', async () => {
+      const jobs = await start();
+      await jobs.run(slow, { to: '' }, { delay: '1h' });
+      const [one, other] = await jobs.runMany(slow, [{ to: 'waits' }, { to: 'waits' }]);
+      const drained = jobs.test.drain();
+      for (const job of [one, other]) {
+        await jobs.test.until(slow, { id: job?.id }, 'started');
+        await jobs.test.loseLease(job?.id ?? '');
+      }
+      end.open();
+      await expect(drained).resolves.toEqual({ done: 2, failed: 0, retried: 0 });
+    });
+
     it('takes a running job from its handler and gives it to another', async () => {
       const jobs = await start();
       const job = await jobs.run(slow, { to: 'waits' });

@@ -13,6 +13,7 @@ class StubWorker implements IsolatedWorker {
   readonly setOpen = (isOpen: boolean) => void this.did.push(isOpen ? 'opens' : 'closes');
   readonly holdSuspect = () => void this.did.push('holds');
   readonly beginSuspect = () => void this.did.push('begins');
+  readonly releaseSuspect = () => void this.did.push('gives back');
 }
 
 describe('Isolation', () => {
@@ -51,7 +52,15 @@ describe('Isolation', () => {
   it('does not wait without end for a job that never ends', async () => {
     other.runs = 1;
     isolationOf(SOON_MS).add(claim, one);
-    await until(() => one.did.at(-1) === 'begins');
+    await until(() => one.did.includes('begins'));
+  });
+
+  it('gives a suspect back that its server does not note, and opens', async () => {
+    const isolation = isolationOf(SOON_MS);
+    isolation.add(claim, one);
+    await until(() => !isolation.isClosed);
+    expect(one.did).toEqual(['closes', 'begins', 'opens', 'gives back']);
+    expect(isolation.waiting).toBeUndefined();
   });
 
   it('opens while a suspect that never ends goes on', async () => {

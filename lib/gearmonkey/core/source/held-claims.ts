@@ -1,3 +1,4 @@
+import { messageOf } from '../../../job/errors.js';
 import { defined } from '../../../job/defined.js';
 import { ConnectionError } from '../../../job/server-errors.js';
 import type { Claim, OnRevoked } from '../../../job/job-source.js';
@@ -112,8 +113,9 @@ export class HeldClaims {
   async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
     const { jobs, leases, progress } = this.options.keysOf(claim.fn);
     const keys = [jobs + claim.id, leases, progress];
-    const held = await this.connections.commands.insistOnWrite((redis) =>
-      scripts.progress.run(redis, keys, memberOf(claim), dividend, divisor),
+    const held = await this.connections.commands.insistOnWrite(
+      (redis) => scripts.progress.run(redis, keys, memberOf(claim), dividend, divisor),
+      (error) => this.options.onProblem(`Progress of jobs of "${claim.fn}" waits: ${messageOf(error)}`),
     );
     if (!held) this.drop(claim);
     return held;

@@ -17,7 +17,10 @@ const PARENTS_AT_ONCE = 100;
 
 interface Asked {
   insist<T>(call: (redis: Redis | Cluster) => Promise<T>): Promise<T>;
-  insistOnWrite<T>(call: (redis: Redis | Cluster) => Promise<T>): Promise<T>;
+  insistOnWrite<T>(
+    call: (redis: Redis | Cluster) => Promise<T>,
+    onRefused: (error: unknown) => void,
+  ): Promise<T>;
 }
 
 /** What jobs record while they run, in their hashes. */
@@ -29,6 +32,8 @@ export class RedisRecords implements StepRecords {
     private readonly prefix = '',
     /** '' is the server's time. */
     private readonly timeOf: () => Now = () => '',
+    /** Called when a write is refused, and will be repeated. */
+    private readonly onRefused: (fn: string, error: unknown) => void = () => undefined,
   ) {}
 
   now({ fn, id }: RecordingJob): Promise<number> {
@@ -63,11 +68,11 @@ export class RedisRecords implements StepRecords {
   /** During an outage, or while writes are refused, it waits. Written twice it is the same. */
   write(claim: Claim, fields: ReadonlyMap<string, Payload>, removed: readonly string[]): Promise<boolean> {
     const { jobs, leases } = this.keysOf(claim.fn);
-    return this.commands.insistOnWrite((redis) =>
-      scripts.record.run(redis, [jobs + claim.id, leases], memberOf(claim), removed.length, [
-        ...removed,
-        ...[...fields].flat(),
-      ]),
+    const changes = [...removed, ...[...fields].flat()];
+    return this.commands.insistOnWrite(
+      (redis) =>
+        scripts.record.run(redis, [jobs + claim.id, leases], memberOf(claim), removed.length, changes),
+      (error) => this.onRefused(claim.fn, error),
     );
   }
 
@@ -76,16 +81,10 @@ export class RedisRecords implements StepRecords {
     const { jobs, leases, progress } = this.keysOf(claim.fn);
     const job = jobs + claim.id;
     const limits = [MAX_ENTRIES, MAX_STREAM_BYTES, STREAM_SECONDS] as const;
-    return this.commands.insistOnWrite((redis) =>
-      scripts.append.run(
-        redis,
-        [job, leases, streamKey(job, kind), progress],
-        memberOf(claim),
-        kind,
-        sent,
-        ...limits,
-        entries,
-      ),
+    const keys = [job, leases, streamKey(job, kind), progress];
+    return this.commands.insistOnWrite(
+      (redis) => scripts.append.run(redis, keys, memberOf(claim), kind, sent, ...limits, entries),
+      (error) => this.onRefused(claim.fn, error),
     );
   }
 }

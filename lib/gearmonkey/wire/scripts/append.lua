@@ -7,6 +7,7 @@
   Returns 1, or 0 when the lease is no longer this worker's (nothing is written). A call that is sent again writes nothing.
 ]]
 -- include calls: call, try
+-- include rights: missing_right
 
 local hash, list, kind = KEYS[1], KEYS[3], ARGV[2]
 if not call('ZSCORE', KEYS[2], ARGV[1]) then return 0 end
@@ -15,6 +16,11 @@ local token = string.match(ARGV[1], ':(%d+)$')
 local by = token .. ':' .. string.format('%.0f', ARGV[3] + #ARGV - 6)
 local known = call('HMGET', hash, kind .. ':by', kind .. ':bytes')
 if known[1] == by then return 1 end
+
+-- Written in part, entries would be written again with each repetition.
+local refusal = missing_right('LLEN', list) or missing_right('RPOP', list) or missing_right('EXPIRE', list, '1')
+  or missing_right('HINCRBY', hash, 'x', '1') or missing_right('HSET', hash, 'x', 'x')
+if refusal then return refusal end
 
 local bytes = tonumber(known[2]) or 0
 for i = 7, #ARGV do

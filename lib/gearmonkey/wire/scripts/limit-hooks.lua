@@ -25,9 +25,11 @@ local function limit_hooks(turn, rules, override)
   turn.unfiled = {}
   --- Without one of these a key or a job would be left where it is not found.
   local function lacking(key)
-    return missing_right('ZADD', key, '1', 'x') or missing_right('ZREM', key, 'x') or missing_right('RPUSH', key, 'x')
-      or missing_right('EXISTS', key) or missing_right('ZRANGE', key, '0', '0') or missing_right('HDEL', key, 'x')
-      or (limits.shared and (missing_right('SADD', key, 'x') or missing_right('SMEMBERS', key) or missing_right('DEL', key)))
+    return missing_right('ZADD', key, '1', 'x') or missing_right('ZREM', key, 'x') or missing_right('ZSCORE', key, 'x')
+      or missing_right('ZRANGE', key, '0', '0') or missing_right('ZREVRANGE', key, '0', '0') or missing_right('EXISTS', key)
+      or missing_right('RPUSH', key, 'x') or missing_right('LPUSH', key, 'x') or missing_right('LINDEX', key, '0')
+      or missing_right('SADD', key, 'x') or missing_right('HDEL', key, 'x')
+      or (limits.shared and (missing_right('SMEMBERS', key) or missing_right('DEL', key)))
   end
   local lacks = lacking(keys.limits .. 'x') or (limits.shared and lacking(limits.space .. 'x'))
 
@@ -99,8 +101,12 @@ local function limit_hooks(turn, rules, override)
       local job = fields(keys.jobs, id, 'attempts', 'queue')
       if not job[1] then return false end
       local attempts = math.max(0, count(job[1]) - 1)
-      call('HSET', keys.jobs .. id, 'status', 'idle', 'key', key, 'attempts', attempts, 'settled', token)
-      if not take_back(key, job[2], id, false) then keep(id, token) end
+      if take_back(key, job[2], id, false) then
+        call('HSET', keys.jobs .. id, 'status', 'idle', 'key', key, 'attempts', attempts, 'settled', token)
+      else
+        -- It stays busy, so that it is recovered.
+        keep(id, token)
+      end
       return true
     end
 

@@ -10,5 +10,5 @@
 if not redis.call('ZSCORE', KEYS[2], ARGV[1]) then return 0 end
 redis.call('HDEL', KEYS[1], 'status:dividend', 'status:divisor')
 redis.call('HSET', KEYS[1], 'status:dividend', ARGV[2], 'status:divisor', ARGV[3])
-redis.call('PUBLISH', KEYS[3], ARGV[1] .. ':' .. ARGV[2] .. '/' .. ARGV[3])
+redis.pcall('PUBLISH', KEYS[3], ARGV[1] .. ':' .. ARGV[2] .. '/' .. ARGV[3])
 return 1

@@ -37,7 +37,7 @@ end
 
 --- Whether a worker of this package has this claim already, because the id was queued twice.
 local function is_held(turn, member)
-  return turn.mine[member] or call('ZSCORE', turn.keys.leases, member)
+  return turn.mine[member] or try('ZSCORE', turn.keys.leases, member)
 end
 
 --- Claims a job, or ends or drops one that can't be run. Returns its member if it was claimed. `has_turn`: it comes from
