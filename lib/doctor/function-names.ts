@@ -4,8 +4,7 @@ import {
   SCHEDULE_INDEX,
   type FunctionKeys,
 } from '../gearmonkey/core/wire/protocol.js';
-import { AHEAD_MS } from '../gearmonkey/features/views/function-index.js';
-import { readFunctions } from '../gearmonkey/features/views/view-scripts.js';
+import { AHEAD_MS, readFunctions } from '../gearmonkey/core/wire/function-index.js';
 import type { Examination } from './examination.js';
 
 /** A function and its keys. */

@@ -1,32 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { messageOf } from '../job/errors.js';
 import type { Health } from '../job/health.js';
 import type { Claim, JobSource, FreeSlots, OnRevoked, Outcome, SourceLimit } from '../job/job-source.js';
 import type { Keep } from '../job/keep.js';
 import { RefusedError } from '../job/server-errors.js';
 import { showAs } from '../job/show-as.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
+import type { StepRecords } from '../job/steps.js';
+import { isReply } from '../redis/redis-errors.js';
 import { SourceFrame } from '../redis/source-frame.js';
 import { Claimer } from './core/source/claimer.js';
-import { FlowSettler } from './features/flows/flow-settler.js';
 import { HeldClaims } from './core/source/held-claims.js';
 import { Problems } from './core/source/problems.js';
-import { RedisRecords } from './features/records/redis-records.js';
-import { requireWorkerRights } from './core/wire/rights.js';
-import { SourceKeep } from './features/keep/source-keep.js';
-import { SourceLimits } from './features/limits/source-limits.js';
-import { Housekeeping } from './features/views/housekeeping.js';
-import { StatisticsWriter } from './features/views/statistics-writer.js';
+import { NO_FEATURES, type SourceFeatures, type SourceServer } from './core/source/source-features.js';
 import {
   withDefaults,
   type RedisSourceOptions,
   type SourceConnections,
 } from './core/source/source-options.js';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import { isReply } from '../redis/redis-errors.js';
-import { RedisSchedules } from './features/schedules/redis-schedules.js';
-import { Ticker } from './features/schedules/ticker.js';
-import type { FunctionKeys, KeysOf } from './core/wire/protocol.js';
+import type { FunctionKeys } from './core/wire/protocol.js';
+import { requireWorkerRights } from './core/wire/rights.js';
+import { FEATURES } from './features/index.js';
 
 /** Jobs of a Redis server, by the GearMonkey protocol. */
 export class RedisSource implements JobSource {
@@ -41,16 +34,14 @@ export class RedisSource implements JobSource {
   readonly capabilities = ALL_CAPABILITIES;
   readonly renewInterval?: number;
   readonly claimsAhead = true;
-  readonly records: RedisRecords;
+  readonly records: StepRecords | undefined;
   private readonly worker = randomUUID();
   private readonly options: Required<RedisSourceOptions>;
   private readonly held: HeldClaims;
   private readonly claimer: Claimer;
   private readonly frame: SourceFrame;
   private readonly opened = new Set<string>();
-  private readonly limits: SourceLimits;
-  private readonly keep: SourceKeep;
-  private readonly statistics: StatisticsWriter | undefined;
+  private readonly features: SourceFeatures;
   private onRevoked: OnRevoked = () => undefined;
 
   constructor(
@@ -63,7 +54,6 @@ export class RedisSource implements JobSource {
     const { worker } = this;
     if (!connections.keeper) this.renewInterval = lease / 4;
     const problems = new Problems(onProblem);
-    this.records = recordsOf(connections.commands, keysOf, problems);
     const held = new HeldClaims(connections, {
       worker,
       lease,
@@ -81,25 +71,20 @@ export class RedisSource implements JobSource {
     const frame = new SourceFrame({ ...connections, blocking }, (message) =>
       problems.report('close', message),
     );
-    const limits = new SourceLimits(connections.commands, keysOf);
-    const keep = (this.keep = new SourceKeep(this.options.keep));
-    if (this.options.statistics)
-      this.statistics = new StatisticsWriter(connections.commands, keysOf, problems);
-    const ticker = tickerOf(connections.commands, keysOf, problems);
+    const features = { ...NO_FEATURES };
+    const server: SourceServer = { connections, keysOf, options: this.options, problems, features };
+    for (const { source } of FEATURES) Object.assign(features, source?.(server));
+    this.records = features.records;
     const claimer = new Claimer({
+      ...features,
       connections,
       worker,
       options: this.options,
       held,
       frame,
       problems,
-      limits,
-      keep,
-      ticker,
-      flows: new FlowSettler(connections.commands, keysOf, problems),
-      housekeeper: () => new Housekeeping(keysOf, keep, () => connections.commands.ready()),
     });
-    [this.held, this.frame, this.claimer, this.limits] = [held, frame, claimer, limits];
+    [this.held, this.frame, this.claimer, this.features] = [held, frame, claimer, features];
   }
 
   get address(): string {
@@ -121,9 +106,9 @@ export class RedisSource implements JobSource {
     if (added.length === 0) return;
     await this.frame
       .open(async (opening) => {
-        const more = (fn: string, k: FunctionKeys) => this.limits.rights(fn, k);
+        const more = (fn: string, k: FunctionKeys) => this.features.keys.rights(fn, k);
         await requireWorkerRights(this.connections, added, this.worker, this.options.keysOf, more);
-        await this.limits.store(added, opening.timeout);
+        await this.features.keys.store(added, opening.timeout);
         await this.held.open(added, opening);
       })
       .catch((error: unknown) => {
@@ -137,7 +122,7 @@ export class RedisSource implements JobSource {
 
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     const claims = await this.claimer.claim(slots, signal);
-    this.statistics?.claimed(claims);
+    this.features.counting?.claimed(claims);
     return claims;
   }
 
@@ -146,19 +131,20 @@ export class RedisSource implements JobSource {
   }
 
   setLimit(fn: string, limit: SourceLimit): void {
-    this.limits.set(fn, limit);
+    this.features.keys.set(fn, limit);
   }
 
   setKeep(fn: string, keep: Keep): void {
-    this.keep.set(fn, keep);
+    this.features.kept.set(fn, keep);
   }
 
   setDeadline(claim: Claim, ms: number): void {
     this.held.setDeadline(claim, ms);
   }
 
-  isolate(claim: Claim, begins: boolean): Promise<boolean> {
-    return this.records.write(claim, new Map([['isolated', `${claim.token}:${begins ? 1 : 0}`]]), []);
+  async isolate(claim: Claim, begins: boolean): Promise<boolean> {
+    const noted = new Map([['isolated', `${claim.token}:${begins ? 1 : 0}`]]);
+    return (await this.records?.write(claim, noted, [])) ?? true;
   }
 
   progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
@@ -167,13 +153,13 @@ export class RedisSource implements JobSource {
 
   async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
     const refused = await this.claimer.settle(outcomes);
-    this.statistics?.settled(outcomes, refused);
+    this.features.counting?.settled(outcomes, refused);
     return refused;
   }
 
   async withdraw(functions: readonly string[]): Promise<void> {
     for (const fn of functions) this.opened.delete(fn);
-    for (const fn of functions) this.limits.forget(fn);
+    for (const fn of functions) this.features.keys.forget(fn);
     await Promise.all(functions.map((fn) => this.claimer.withdraw(fn)));
     await this.held.withdraw(functions);
   }
@@ -190,26 +176,7 @@ export class RedisSource implements JobSource {
     this.held.refuse();
     await opened;
     await this.claimer.close();
-    await this.statistics?.close();
+    await this.features.counting?.close();
     await this.held.signOff();
   }
-}
-
-/** What jobs record on a Redis server. */
-function recordsOf(commands: RedisConnection, keysOf: KeysOf, problems: Problems): RedisRecords {
-  return new RedisRecords(commands, keysOf, undefined, undefined, (fn, error) =>
-    problems.report(`records ${fn}`, `What jobs of "${fn}" record waits: ${messageOf(error)}`),
-  );
-}
-
-/** After this time the next report of a due tick tries again. */
-const TIMEOUT_MS = 5000;
-
-/** Creates recurring jobs on a Redis server. */
-function tickerOf(commands: RedisConnection, keysOf: KeysOf, problems: Problems): Ticker {
-  const schedules = new RedisSchedules({
-    keysOf,
-    ask: (_, __, question) => commands.insist(question, TIMEOUT_MS),
-  });
-  return new Ticker(schedules, (fn, message) => problems.report(`tick ${fn}`, message));
 }

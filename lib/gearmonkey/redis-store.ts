@@ -1,27 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
-import { systemClock } from '../job/clock.js';
 import type { Payload } from '../job/codec.js';
-import type { Counts } from '../job/statistics.js';
-import type { RedisConnection } from '../redis/redis-connection.js';
+import { MalformedJobError } from '../job/errors.js';
 import type { ChannelHub } from '../redis/channel-hub.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
 import { Enqueuer, type EnqueuerOptions } from './core/client/enqueuer.js';
-import { RedisSchedules } from './features/schedules/redis-schedules.js';
 import type { EnqueuedKey, JobListener, Placement, ReadProgress } from './core/client/job-store.js';
-import type { EditStore } from './features/edits/edit-store.js';
-import { RedisEdits } from './features/edits/redis-edits.js';
-import type { GearMonkeyStore } from './features/index.js';
-import type { LimitStore } from './features/limits/limit-store.js';
-import { RedisLimits } from './features/limits/redis-limits.js';
-import { RedisFlows } from './features/flows/redis-flows.js';
 import { RedisQuestions } from './core/client/redis-questions.js';
-import { EXPIRED_IN_FLOW, RedisRecordings } from './features/records/redis-recordings.js';
-import { RedisViews } from './features/views/redis-views.js';
-import { FEATURES } from './features/index.js';
-import { explainOfLimits } from './features/limits/limit-rights.js';
-import { asksOfSchedules } from './features/schedules/schedule-rights.js';
-import { explainToClient, explainToOperator, type Explain } from './core/wire/rights.js';
-import { FunctionIndex } from './features/views/function-index.js';
+import { StoreHooks, type StoreServer } from './core/client/store-server.js';
+import { systemClock } from '../job/clock.js';
 import {
   keysOf,
   type JobKey,
@@ -33,19 +20,32 @@ import {
   parseStreamed,
   type FunctionKeys,
 } from './core/wire/protocol.js';
+import { FunctionIndex } from './core/wire/function-index.js';
+import { explainToClient, type Explain, type ExplainMore } from './core/wire/rights.js';
 import * as scripts from './core/wire/scripts.js';
-import { readStatistics } from './features/views/statistics.js';
 import type { StoredJob } from './core/wire/stored-job.js';
-import { MalformedJobError } from '../job/errors.js';
+import { FEATURES, type FeatureStores, type GearMonkeyStore } from './features/index.js';
 
 /** The features' ways to create jobs. */
 const CREATE_WAYS = FEATURES.flatMap(({ create }) => create ?? []);
 
+/** Rights that features need. */
+const explainMore: ExplainMore = async (commands, refusal, ...about) => {
+  for (const { explain } of FEATURES) {
+    const why = (await explain?.(commands, refusal, ...about)) ?? refusal;
+    if (why !== refusal) return why;
+  }
+  return refusal;
+};
+
 const explainToAnyClient: Explain = (commands, refusal, fn, namesOf) => {
   const k = namesOf(fn);
-  const more = () => explainOfLimits(commands, refusal, fn, k);
+  const more = () => explainMore(commands, refusal, fn, k);
   return explainToClient(commands, refusal, fn, k, { more });
 };
+
+/** What `expire` returns if the job has ended now, and others wait for it or it belongs to a flow. */
+const EXPIRED_IN_FLOW = -2;
 
 export interface RedisStoreOptions extends EnqueuerOptions {
   /** The key of all schedules' functions. @default 'schedules' */
@@ -58,66 +58,58 @@ export interface RedisStoreOptions extends EnqueuerOptions {
   readonly onProblem?: (message: string) => void;
 }
 
+/** What features ask of a server is under their names: it is added below. */
+const Featured = class {} as new () => FeatureStores;
+
 /** The client's side of GearMonkey on a Redis server. */
-export class RedisStore implements GearMonkeyStore {
+export class RedisStore extends Featured implements GearMonkeyStore {
   readonly system: string;
   readonly inbox = randomUUID();
-  readonly schedules: RedisSchedules;
-  readonly views: RedisViews;
-  readonly flows: RedisFlows;
   private readonly enqueuer: Enqueuer;
   private readonly questions: RedisQuestions;
-  private readonly recordings: RedisRecordings;
+  private readonly hooks = new StoreHooks();
   private readonly keysOf: KeysOf;
-  private readonly edits: RedisEdits;
-  private readonly ofLimits: RedisLimits;
 
   constructor(
     private readonly commands: RedisConnection,
     private readonly hub: ChannelHub,
     options: RedisStoreOptions,
   ) {
+    super();
+    const { clock, timeout, prefix, scheduleIndex, onProblem } = options;
     this.system = options.system ?? 'gearmonkey';
     this.keysOf = options.keysOf ?? keysOf;
-    /** '' is the server's time. */
-    const time = () => options.clock?.now() ?? '';
-    this.questions = new RedisQuestions(commands, this.keysOf, options.timeout, explainToAnyClient);
-    this.recordings = new RedisRecordings(this.questions, this.keysOf, time);
-    this.ofLimits = new RedisLimits(this.questions, this.keysOf, time);
-    this.edits = new RedisEdits({
-      ...{ questions: this.questions, keysOf: this.keysOf, hub, clock: options.clock },
-      settleFlows: (fn) => this.flows.settleSoon(fn),
-    });
-    this.views = new RedisViews({
-      index: new FunctionIndex(this.keysOf, options.prefix, options.onProblem),
-      ...{ keysOf: this.keysOf, now: time, commands },
-      ask: (...question) => this.questions.ask(...question),
-    });
-    const onCreated = (fn: string) => this.views.note([fn]);
-    this.enqueuer = new Enqueuer(commands, {
+    this.questions = new RedisQuestions(commands, this.keysOf, timeout, explainToAnyClient);
+    const { keysOf: namesOf, questions, hooks } = this;
+    const index = new FunctionIndex(namesOf, prefix, onProblem);
+    const note = (functions: readonly string[]) => index.note(() => commands.ready(), functions);
+    const enqueuer = new Enqueuer(commands, {
       ...options,
-      onCreated,
+      onCreated: note,
       ways: CREATE_WAYS,
-      explainMore: explainOfLimits,
+      explainMore,
     });
-    this.flows = new RedisFlows({
-      questions: this.questions,
-      keysOf: this.keysOf,
-      prefix: options.prefix,
-      now: time,
-      created: () => (options.clock ?? systemClock).now(),
-      timeout: options.timeout,
-      durable: (fn, key, keys) => this.enqueuer.durably(fn, key, keys),
-      note: (functions) => this.views.note(functions),
-    });
-    const { clock, scheduleIndex: index } = options;
-    const now = clock && (() => clock.now());
-    this.schedules = new RedisSchedules({
-      keysOf: this.keysOf,
-      ask: asksOfSchedules(this.questions, commands, this.keysOf, index),
-      now,
-      index,
-    });
+    this.enqueuer = enqueuer;
+    const server: StoreServer = {
+      ...{
+        commands,
+        hub,
+        questions,
+        hooks,
+        index,
+        note,
+        keysOf: namesOf,
+        timeout,
+        clock,
+        prefix,
+        scheduleIndex,
+        onProblem,
+      },
+      now: () => clock?.now() ?? '',
+      created: () => (clock ?? systemClock).now(),
+      durable: (fn, key, keys) => enqueuer.durably(fn, key, keys),
+    };
+    for (const { name, store } of FEATURES) if (store) Object.assign(this, { [name]: store(server) });
   }
 
   get address(): string {
@@ -137,8 +129,6 @@ export class RedisStore implements GearMonkeyStore {
     return this.questions.ask(fn, 'Reading jobs', readAll, { wanted });
   }
 
-  readStream: GearMonkeyStore['readStream'] = (...read) => this.recordings.readStream(...read);
-
   readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]> {
     const { jobs } = this.keysOf(fn);
     return this.questions.ask(fn, 'Reading progress', (redis) =>
@@ -153,58 +143,20 @@ export class RedisStore implements GearMonkeyStore {
     );
   }
 
-  cancel(...cancelled: Parameters<EditStore['cancel']>): ReturnType<EditStore['cancel']> {
-    return this.edits.cancel(...cancelled);
-  }
-
-  update(...changed: Parameters<EditStore['update']>): ReturnType<EditStore['update']> {
-    return this.edits.update(...changed);
-  }
-
-  lastId(fn: string): Promise<number> {
-    return this.edits.lastId(fn);
-  }
-
-  drain(...drained: Parameters<EditStore['drain']>): ReturnType<EditStore['drain']> {
-    return this.edits.drain(...drained);
-  }
-
-  pause(fn: string, paused: boolean): Promise<void> {
-    return this.edits.pause(fn, paused);
-  }
-
-  isPaused(fn: string, wanted?: () => boolean): Promise<boolean> {
-    return this.edits.isPaused(fn, wanted);
-  }
-
-  listenToControl(fn: string, changed: () => void): Promise<() => void> {
-    return this.edits.listenToControl(fn, changed);
-  }
-
-  limits(...read: Parameters<LimitStore['limits']>): ReturnType<LimitStore['limits']> {
-    return this.ofLimits.limits(...read);
-  }
-
-  setLimit(...set: Parameters<LimitStore['setLimit']>): ReturnType<LimitStore['setLimit']> {
-    return this.ofLimits.setLimit(...set);
-  }
-
-  async expire(fn: string, key: JobKey, now?: number): Promise<number> {
-    const left = await this.recordings.expire(fn, key, now);
+  async expire(fn: string, { id, mark }: JobKey, now?: number): Promise<number> {
+    const { jobs, locks, channel } = this.keysOf(fn);
+    const left = await this.questions.ask(fn, 'Expiring a job', (redis) =>
+      scripts.expire.run(redis, [jobs, locks, channel], now ?? '', id, mark ?? ''),
+    );
     if (left !== EXPIRED_IN_FLOW) return left;
-    await this.flows.settleSoon(fn);
+    await this.hooks.endedInFlow(fn);
     return 0;
   }
 
-  signal: GearMonkeyStore['signal'] = (...signal) => this.recordings.signal(...signal);
-
-  statistics(fn: string, hours: readonly number[], byMinute: boolean): Promise<Counts[]> {
-    const read = (redis: Redis | Cluster) =>
-      readStatistics(redis, this.keysOf(fn).statistics, hours, byMinute);
-    return this.questions.ask(fn, 'Reading statistics', read, { explain: explainToOperator });
+  /** Does what follows from the end of a job that others wait for, or that belongs to a flow. */
+  endedInFlow(fn: string): Promise<void> {
+    return this.hooks.endedInFlow(fn);
   }
-
-  mend: GearMonkeyStore['mend'] = (fn, verb, jobs) => this.views.mend(fn, verb, jobs);
 
   async listen(fn: string, listener: JobListener): Promise<() => void> {
     const heard = hear(this.hub, this.keysOf(fn), { fn, inbox: this.inbox, listener });

@@ -160,3 +160,13 @@ function keyMaker<Input>(fn: string, key: (input: Input) => unknown): (input: un
     return checkLimitKey(fn, made);
   };
 }
+
+/** Jobs in strict order have no priority. @throws InvalidOptionError */
+export function checkPriority({ rules }: Limit, queue: 'high' | 'normal' | 'low' | 'scheduled'): void {
+  if (rules.order === 'strict' && (queue === 'high' || queue === 'low'))
+    throw new InvalidOptionError(
+      'priority',
+      queue,
+      "absent or 'normal' for a function whose order is 'strict'",
+    );
+}

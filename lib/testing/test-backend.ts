@@ -261,7 +261,7 @@ export class TestBackend {
       this.url === undefined ? KEPT : '',
       outcome ? encodeOutcome(outcome, k.replies) : [],
     );
-    if (reply.endedInFlow) await this.store.flows.settleSoon(fn);
+    if (reply.endedInFlow) await this.store.endedInFlow(fn);
     return reply;
   }
 
@@ -293,7 +293,7 @@ export async function runnableOf(
   // Together: between two requests a job might be claimed, and seem neither to wait nor to run.
   const [waiting, paused] = await Promise.all([
     waitingOf(backend, functions),
-    Promise.all(functions.map((fn) => backend.store.isPaused(fn))),
+    Promise.all(functions.map((fn) => backend.store.edits.isPaused(fn))),
   ]);
   return waiting.filter((_, index) => !paused[index]);
 }

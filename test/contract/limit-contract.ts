@@ -24,7 +24,7 @@ const ENDINGS: [
   ['is to be tried again later', 'the next', (limited, claim) => limited.settle(retry(claim, HOUR_MS))],
   ['is snoozed', 'the next', (limited, claim) => limited.settle(snoozed(claim, HOUR_MS))],
   ['is released', 'itself', (limited, claim) => limited.settle(released(claim))],
-  ['is cancelled', 'the next', (limited, claim) => limited.store.cancel(limited.fn, claim)],
+  ['is cancelled', 'the next', (limited, claim) => limited.store.edits.cancel(limited.fn, claim)],
   [
     'succeeds, but has no hash any more',
     'the next',
@@ -111,7 +111,7 @@ export function limitContract(name: string, setup: () => Promise<ClientRig>): vo
         const limited = await functions.open({ concurrency: 2 });
         await limited.addAll(['a', 'b', 'a', 'b', 'a']);
         await limited.run(5);
-        await expect(limited.store.limits(limited.fn, { size: 10 })).resolves.toEqual([]);
+        await expect(limited.store.limits.read(limited.fn, { size: 10 })).resolves.toEqual([]);
       });
     });
 
@@ -220,7 +220,7 @@ export function limitContract(name: string, setup: () => Promise<ClientRig>): vo
         const limited = await functions.open({ concurrency: 1 });
         const [, second, third, fourth] = await limited.add('a', 4);
         const claim = await limited.claimOne();
-        if (second) await limited.store.cancel(limited.fn, second);
+        if (second) await limited.store.edits.cancel(limited.fn, second);
         await rig.deleteHash(limited.fn, third?.id ?? '');
         await limited.settle(success(claim));
         await expect(limited.idsNow()).resolves.toEqual([fourth?.id]);

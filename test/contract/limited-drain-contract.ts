@@ -7,7 +7,7 @@ import type { ClientRig } from './rig.js';
 /** The part of the limits' contract that is about `drain`. */
 export function limitedDrainContract(rigOf: () => ClientRig, functions: LimitedFunctions): void {
   const drained = (limited: Limited, ...states: WaitingState[]) =>
-    drain(limited.store, limited.fn, states.length > 0 ? { states } : {});
+    drain(limited.store.edits, limited.fn, states.length > 0 ? { states } : {});
   const codeOf = async (limited: Limited, id: string) => (await rigOf().stored(limited.fn, id)).code;
 
   describe('drain', () => {
@@ -35,14 +35,14 @@ export function limitedDrainContract(rigOf: () => ClientRig, functions: LimitedF
       const limited = await functions.open({ concurrency: 1 });
       await limited.add('a', 3);
       const [running] = await limited.claimUpTo(2);
-      const store = Object.create(limited.store) as typeof limited.store;
+      const edits = Object.create(limited.store.edits) as typeof limited.store.edits;
       let steps = 0;
-      store.drain = async (fn, step) => {
+      edits.drain = async (fn, step) => {
         if (step.limited && step.queue === 'normal' && (steps += 1) === 2 && running)
           await limited.settle(success(running));
-        return limited.store.drain(fn, step);
+        return limited.store.edits.drain(fn, step);
       };
-      await expect(drain(store, limited.fn, { states: ['waiting'] })).resolves.toBe(2);
+      await expect(drain(edits, limited.fn, { states: ['waiting'] })).resolves.toBe(2);
     });
 
     it('ends a job that becomes due after the lists were looked at', async () => {
@@ -50,13 +50,13 @@ export function limitedDrainContract(rigOf: () => ClientRig, functions: LimitedF
       await limited.addOne('a');
       const [running] = await limited.claimUpTo(2);
       const later = await limited.addOne('a', { queue: 'scheduled', delay: HOUR_MS });
-      const store = Object.create(limited.store) as typeof limited.store;
-      store.drain = async (fn, step) => {
+      const edits = Object.create(limited.store.edits) as typeof limited.store.edits;
+      edits.drain = async (fn, step) => {
         if (step.limited && step.queue === 'scheduled')
-          await limited.store.update(fn, later, { place: { queue: 'normal' } });
-        return limited.store.drain(fn, step);
+          await limited.store.edits.update(fn, later, { place: { queue: 'normal' } });
+        return limited.store.edits.drain(fn, step);
       };
-      await expect(drain(store, limited.fn, {})).resolves.toBe(1);
+      await expect(drain(edits, limited.fn, {})).resolves.toBe(1);
       await expect(codeOf(limited, later.id)).resolves.toBe('JOB_DRAINED');
       if (running) await limited.settle(success(running));
     });

@@ -112,7 +112,7 @@ export class Limited {
 
   /** What `limits` says of a key. */
   async state(key: string): Promise<LimitState | undefined> {
-    return (await this.store.limits(this.fn, { key, size: 1 }))[0];
+    return (await this.store.limits.read(this.fn, { key, size: 1 }))[0];
   }
 
   /** When a job was claimed last, in ms since 1970. */

@@ -110,7 +110,7 @@ export function rateContract(rigOf: () => ClientRig, functions: LimitedFunctions
       const limited = await functions.open({ concurrency: 5 });
       const job = await limited.addOne('a');
       await limited.settle(held(await limited.claimOne(), spanOf(rigOf())));
-      await limited.store.cancel(limited.fn, job);
+      await limited.store.edits.cancel(limited.fn, job);
       await pass(rigOf(), spanOf(rigOf()));
       await eventually(async () => expect(await limited.state('a')).toBeUndefined());
     });

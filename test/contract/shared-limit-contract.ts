@@ -77,9 +77,9 @@ export function sharedLimitContract(rigOf: () => ClientRig, functions: LimitedFu
       await one.claimOne();
       const job = await two.addOne('a');
       const waits = two.claimOne();
-      await one.store.setLimit(one.fn, { concurrency: 2 });
+      await one.store.limits.set(one.fn, { concurrency: 2 });
       await expect(waits).resolves.toMatchObject({ id: job.id });
-      await two.store.setLimit(two.fn, undefined);
+      await two.store.limits.set(two.fn, undefined);
       await two.addOne('a');
       await expect(two.idsNow()).resolves.toEqual([]);
     });
@@ -93,7 +93,9 @@ export function sharedLimitContract(rigOf: () => ClientRig, functions: LimitedFu
       await own.settle(success(claim));
       await expect(own.claimOne()).resolves.toMatchObject({ id: ids[1] });
       await functions.open(one.rules, { fn: one.fn });
-      await expect(one.store.limits(one.fn, { size: 5 })).resolves.toMatchObject([{ key: 'a', running: 1 }]);
+      await expect(one.store.limits.read(one.fn, { size: 5 })).resolves.toMatchObject([
+        { key: 'a', running: 1 },
+      ]);
     });
 
     it("refuses by all functions' jobs", async () => {

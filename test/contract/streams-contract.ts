@@ -174,7 +174,7 @@ export function streamsContract(rigOf: () => ClientRig): void {
         await running.waitFor('go', { timeout: '7d' });
       });
       await eventually(async () => expect((await job.get()).waitsFor).toEqual(['go']));
-      const { total } = await rigOf().store().readStream(fn, job.id, 'log', 0);
+      const { total } = await rigOf().store().records.readStream(fn, job.id, 'log', 0);
       expect(total).toBe(200);
       await job.signal('go');
       await expect(all(job.log$)).resolves.toEqual(lines);
@@ -234,7 +234,7 @@ export function streamsContract(rigOf: () => ClientRig): void {
       });
       await job.result().catch(() => undefined);
       await rigOf().client().discard(fn, job.id).done;
-      const { entries, total } = await rigOf().store().readStream(fn, job.id, 'log', 0);
+      const { entries, total } = await rigOf().store().records.readStream(fn, job.id, 'log', 0);
       expect([entries, total]).toEqual([[], 0]);
     });
   });

@@ -11,19 +11,19 @@ const STRICT = { order: 'strict' as const };
 const LETS_GO: [string, (limited: Limited, claim: Claim, rig: ClientRig) => unknown][] = [
   ['succeeds', (limited, claim) => limited.settle(success(claim))],
   ['fails', (limited, claim) => limited.settle(failure(claim, 'no'))],
-  ['is cancelled while it runs', (limited, claim) => limited.store.cancel(limited.fn, claim)],
+  ['is cancelled while it runs', (limited, claim) => limited.store.edits.cancel(limited.fn, claim)],
   [
     'is cancelled while it waits for its retry',
     async (limited, claim) => {
       await limited.settle(retry(claim, HOUR_MS));
-      await limited.store.cancel(limited.fn, claim);
+      await limited.store.edits.cancel(limited.fn, claim);
     },
   ],
   [
     'is cancelled after its release',
     async (limited, claim) => {
       await limited.settle(released(claim));
-      await limited.store.cancel(limited.fn, claim);
+      await limited.store.edits.cancel(limited.fn, claim);
     },
   ],
   [
@@ -93,7 +93,7 @@ export function strictContract(rigOf: () => ClientRig, functions: LimitedFunctio
       const limited = await functions.open(STRICT);
       const job = await limited.addOne('a');
       await limited.settle(snoozed(await limited.claimOne(), HOUR_MS));
-      await expect(limited.store.limits(limited.fn, { size: 5 })).resolves.toEqual([
+      await expect(limited.store.limits.read(limited.fn, { size: 5 })).resolves.toEqual([
         { key: 'a', waiting: 0, running: 0, full: true, heldBy: job.id },
       ]);
     });
@@ -170,7 +170,7 @@ export function strictContract(rigOf: () => ClientRig, functions: LimitedFunctio
 
     it.each([
       ['failed', (limited: Limited, claim: Claim) => limited.settle(failure(claim, 'no'))],
-      ['cancelled', (limited: Limited, claim: Claim) => limited.store.cancel(limited.fn, claim)],
+      ['cancelled', (limited: Limited, claim: Claim) => limited.store.edits.cancel(limited.fn, claim)],
     ] as const)(
       'puts a job that was %s and is retried behind those of its key, alone',
       async (state, end) => {
@@ -207,7 +207,7 @@ export function strictContract(rigOf: () => ClientRig, functions: LimitedFunctio
     it('is not changed by a number', async () => {
       const limited = await functions.open({ ...STRICT, rate: { max: 1, per: HOUR_MS } });
       const ids = idsOf(await limited.add('a', 3));
-      await limited.store.setLimit(limited.fn, { concurrency: 5 });
+      await limited.store.limits.set(limited.fn, { concurrency: 5 });
       await expect(limited.idsNow()).resolves.toEqual([ids[0]]);
       await expect(limited.idsNow()).resolves.toEqual([]);
     });

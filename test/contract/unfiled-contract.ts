@@ -106,7 +106,7 @@ export function unfiledContract(rigOf: () => ClientRig, functions: LimitedFuncti
       for (const input of ['0', '1']) {
         const claim = await claimOne(source, fn);
         expect(inputOf(claim)).toBe(input);
-        await expect(limited.store.limits(fn, { size: 5 })).resolves.toMatchObject([
+        await expect(limited.store.limits.read(fn, { size: 5 })).resolves.toMatchObject([
           { key: 'a', running: 1 },
         ]);
         await source.settle([success(claim)]);

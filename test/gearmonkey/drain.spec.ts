@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { partsOf } from '../../lib/gearmonkey/features/edits/drain.js';
-import type { DrainedStep, DrainStep } from '../../lib/gearmonkey/features/edits/edit-store.js';
+import type { DrainStep } from '../../lib/gearmonkey/features/edits/edit-store.js';
 import { EmbeddedStore } from '../embedded/embedded-store.js';
 
 /** A store that calls back before each step of a drain. */
@@ -9,10 +9,14 @@ class SteppedStore extends EmbeddedStore {
   before: () => Promise<unknown> = async () => undefined;
   readonly steps: DrainStep[] = [];
 
-  override async drain(fn: string, step: DrainStep): Promise<DrainedStep> {
-    await this.before();
-    this.steps.push(step);
-    return super.drain(fn, step);
+  constructor() {
+    super();
+    const drain = this.edits.drain.bind(this.edits);
+    this.edits.drain = async (fn, step) => {
+      await this.before();
+      this.steps.push(step);
+      return drain(fn, step);
+    };
   }
 }
 

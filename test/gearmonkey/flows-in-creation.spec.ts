@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import type { FlowNode } from '../../lib/gearmonkey/features/flows/flow-node.js';
 import type { RedisStore } from '../../lib/gearmonkey/redis-store.js';
+import type { RedisFlows } from '../../lib/gearmonkey/features/flows/redis-flows.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { randomFlows } from '../model/flow-model.js';
 import { runWorker } from '../support/run-worker.js';
@@ -46,7 +47,7 @@ describe('A flow that is still being created', () => {
     await expect(client.payload(fn, id, 'input', 10)).resolves.toBeUndefined();
     const [name = '', root = ''] = (await server.redis.hget(`job:${fn}:${id}`, 'flow'))?.split(':') ?? [];
     await expect(store.flows.cancel(root, name)).resolves.toBe(0);
-    await store.flows.settle(fn, [fn], { review: true, orphans: [id] });
+    await (store.flows as RedisFlows).settle(fn, [fn], { review: true, orphans: [id] });
   }
 
   /** Asks for some job of each function. */
@@ -114,7 +115,7 @@ describe('A flow that is still being created', () => {
       const [id] = await server.redis.zrangebyscore(keysOf(other).scheduled, NEVER, NEVER);
       if (id === undefined || cancelled !== undefined) return;
       await expect(limited.client().cancel(other, id)).resolves.toBe(true);
-      await store.flows.settle(other, [other], { review: true });
+      await (store.flows as RedisFlows).settle(other, [other], { review: true });
       cancelled = id;
     });
     const [runs, waits]: FlowNode[] = [

@@ -5,7 +5,7 @@ import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { Housekeeping } from '../../lib/gearmonkey/features/views/housekeeping.js';
 import { SourceKeep } from '../../lib/gearmonkey/features/keep/source-keep.js';
-import { FunctionIndex } from '../../lib/gearmonkey/features/views/function-index.js';
+import { FunctionIndex } from '../../lib/gearmonkey/core/wire/function-index.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { until } from '../support/until.js';

@@ -3,12 +3,12 @@ import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import type { EnqueuedKey, PlacedLimit, Placement } from '../../lib/gearmonkey/core/client/job-store.js';
 import type { GearMonkeyStore } from '../../lib/gearmonkey/features/index.js';
-import type { LimitsQuery } from '../../lib/gearmonkey/features/limits/limit-store.js';
+import type { LimitStore } from '../../lib/gearmonkey/features/limits/limit-store.js';
 
 import { checkLimit } from '../../lib/job/check-limit.js';
 import type { Payload } from '../../lib/job/codec.js';
 import { defineJob } from '../../lib/job/job-definition.js';
-import type { LimitNumbers, LimitState } from '../../lib/job/limit.js';
+import type { LimitNumbers } from '../../lib/job/limit.js';
 import { EmbeddedStore } from '../embedded/embedded-store.js';
 import { z } from 'zod';
 
@@ -27,14 +27,14 @@ class KeepingStore extends EmbeddedStore implements GearMonkeyStore {
     return super.enqueue(fn, inputs, rest);
   }
 
-  override async limits(fn: string, query: LimitsQuery): Promise<LimitState[]> {
-    this.asked.push(['limits', fn, query]);
-    return [];
-  }
-
-  override async setLimit(fn: string, numbers: object | undefined): Promise<void> {
-    this.asked.push(['setLimit', fn, numbers]);
-  }
+  override readonly limits: LimitStore = {
+    read: async (fn, query) => {
+      this.asked.push(['limits', fn, query]);
+      return [];
+    },
+    set: async (fn, numbers) => void this.asked.push(['setLimit', fn, numbers]),
+    sharing: async (fn) => ({ functions: [fn], unread: [] }),
+  };
 }
 
 const limit = { key: (input: { tenant: string }) => input.tenant, concurrency: 2 };

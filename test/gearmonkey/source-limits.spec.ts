@@ -32,9 +32,9 @@ describe('The limit of a worker', () => {
     const fn = rig.fn();
     const source = rig.source();
     const { worker } = await runWorker(source, limited(fn, 1), () => undefined);
-    expect(source['limits'].has(fn)).toBe(true);
+    expect(source['features'].keys.has(fn)).toBe(true);
     await worker.remove(fn, 0);
-    expect(source['limits'].has(fn)).toBe(false);
+    expect(source['features'].keys.has(fn)).toBe(false);
     await worker.add(bindHandler(defineJob(fn), {}, () => 'out'));
     await expect(rig.client.call(fn, 'x', { timeout: '20s' })).resolves.toBe('out');
   });

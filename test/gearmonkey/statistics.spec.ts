@@ -1,3 +1,4 @@
+import type { StatisticsWriter } from '../../lib/gearmonkey/features/views/statistics-writer.js';
 import { describe, expect, it } from '@jest/globals';
 import type { JobStatistics } from '../../lib/job/statistics.js';
 import type { Claim } from '../../lib/job/job-source.js';
@@ -25,7 +26,7 @@ describe('The statistics of a function', () => {
     await rig.client.cancel(fn, five.id);
     const outcomes = [success(one), success(two), failure(three, 'no'), retry(four, 3_600_000)];
     await expect(source.settle([...outcomes, success(five)])).resolves.toEqual([five]);
-    await source['statistics']?.['write']();
+    await (source['features'].counting as StatisticsWriter)['write']();
     await expect(sumOf(fn, 'minute')).resolves.toEqual([2, 1, 1]);
     await rig.client.run(fn, 6);
     const [six] = (await claimUpTo(source, fn, 1)) as [Claim];

@@ -2,6 +2,8 @@ import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { JobOf, NewFlow, NewFlowJob } from '../../lib/gearmonkey/features/flows/flow-store.js';
 import { RedisFlows } from '../../lib/gearmonkey/features/flows/redis-flows.js';
 import { RedisQuestions } from '../../lib/gearmonkey/core/client/redis-questions.js';
+import { FunctionIndex } from '../../lib/gearmonkey/core/wire/function-index.js';
+import { StoreHooks } from '../../lib/gearmonkey/core/client/store-server.js';
 import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
@@ -36,13 +38,20 @@ export function steppedClient(url: string, between: BetweenParts) {
   }
 
   const flows = new SteppedFlows({
+    ...{
+      commands,
+      hub,
+      keysOf,
+      timeout: TIMEOUT_MS,
+      hooks: new StoreHooks(),
+      index: new FunctionIndex(keysOf),
+    },
     questions: new SteppedQuestions(commands, keysOf, TIMEOUT_MS),
-    keysOf,
+    ...{ prefix: undefined, scheduleIndex: undefined, clock: undefined, onProblem: undefined },
+    note: () => undefined,
     now: () => '',
     created: Date.now,
-    timeout: TIMEOUT_MS,
     durable: () => Promise.resolve(),
-    note: () => undefined,
   });
   const client = new GearMonkeyClient(Object.assign(store, { flows }));
   return {

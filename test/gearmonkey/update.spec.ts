@@ -62,8 +62,8 @@ describe('an update on Redis', () => {
       await used.redis.lrem(normal, 1, handle.id);
       await used.redis.hset(jobs + handle.id, { status: 'busy', attempts: 1 });
       const refused = gate();
-      const update = store.update.bind(store);
-      store.update = async (...args) => {
+      const update = store.edits.update.bind(store);
+      store.edits.update = async (...args) => {
         const came = await update(...args);
         if (came === 'begun') refused.open();
         return came;

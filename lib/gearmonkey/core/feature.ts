@@ -6,6 +6,9 @@ import type { JobStore } from './client/job-store.js';
 import type { KnownFunctions } from './client/known-functions.js';
 import type { CreateWay } from './client/create-jobs.js';
 import type { EnqueueWay, NewJobs, Place } from './client/new-jobs.js';
+import type { SourceFeatures, SourceServer } from './source/source-features.js';
+import type { StoreServer } from './client/store-server.js';
+import type { ExplainMore } from './wire/rights.js';
 
 /** What a client's features are made on. */
 export interface ClientCore<Store extends JobStore = JobStore> {
@@ -25,6 +28,12 @@ export type ClientPart<Store extends JobStore = JobStore> = new (core: ClientCor
 /** A feature of GearMonkey jobs. All are listed in `features/index.ts`; the core knows none by name. */
 export interface Feature<Store extends JobStore = JobStore> {
   readonly name: string;
+  /** What the store has under the feature's name: its questions to the server. */
+  store?(server: StoreServer): object;
+  /** What it does for a worker. */
+  source?(server: SourceServer): Partial<SourceFeatures>;
+  /** Explains a refusal by a right that a client of the feature needs; otherwise it returns the refusal. */
+  readonly explain?: ExplainMore;
   /** Methods of the client. */
   readonly client?: ClientPart<Store>;
   /** Methods of handles. */

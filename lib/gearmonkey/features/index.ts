@@ -1,30 +1,36 @@
-import type { JobStore } from '../core/client/job-store.js';
 import type { Feature } from '../core/feature.js';
-import type { EditStore } from './edits/edit-store.js';
+import type { EditsStore } from './edits/edit-store.js';
 import type { EditsClient } from './edits/edits-client.js';
 import { edits } from './edits/edits.js';
 import type { FlowsStore } from './flows/flow-store.js';
 import type { FlowsClient } from './flows/flows-client.js';
 import { flows } from './flows/flows.js';
-import type { LimitStore } from './limits/limit-store.js';
+import { keep } from './keep/keep.js';
+import type { LimitsStore } from './limits/limit-store.js';
 import type { LimitsClient } from './limits/limits-client.js';
 import { limits } from './limits/limits.js';
-import type { RecordStore } from './records/record-store.js';
+import type { RecordsStore } from './records/record-store.js';
 import type { RecordsClient } from './records/records-client.js';
 import { records } from './records/records.js';
 import type { SchedulesStore } from './schedules/schedule-store.js';
 import type { SchedulesClient } from './schedules/schedules-client.js';
 import { schedules } from './schedules/schedules.js';
 import { unique } from './unique/unique.js';
-import type { ViewsStore, ViewStore } from './views/view-store.js';
+import type { ViewsStore } from './views/view-store.js';
 import type { ViewsClient } from './views/views-client.js';
 import { views } from './views/views.js';
 
-/** What the features ask of a server, beside what a plain job needs. */
+/** What a plain job and the features ask of a server, each under its name. */
 export interface GearMonkeyStore
-  extends JobStore, EditStore, FlowsStore, LimitStore, RecordStore, SchedulesStore, ViewsStore {
-  readonly views: ViewStore;
+  extends EditsStore, FlowsStore, LimitsStore, RecordsStore, SchedulesStore, ViewsStore {
+  readonly views: ViewsStore['views'];
 }
+
+/** The parts of a store that features bring. */
+export type FeatureStores = Pick<
+  GearMonkeyStore,
+  'edits' | 'flows' | 'limits' | 'records' | 'schedules' | 'views'
+>;
 
 /** The methods that the features give to a client. */
 export interface FeatureMethods
@@ -34,6 +40,7 @@ export interface FeatureMethods
 export const FEATURES: readonly Feature<GearMonkeyStore>[] = [
   edits,
   flows,
+  keep,
   limits,
   records,
   schedules,

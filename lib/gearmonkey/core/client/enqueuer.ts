@@ -27,8 +27,8 @@ import {
 } from './enqueue-call.js';
 import { inParts, MAX_BATCH } from './enqueue-parts.js';
 import type { EnqueuedKey, Placement } from './job-store.js';
-import { keysOf, newMark, type KeysOf, type FunctionKeys } from '../wire/protocol.js';
-import { explainToClient } from '../wire/rights.js';
+import { keysOf, newMark, type KeysOf } from '../wire/protocol.js';
+import { explainToClient, type ExplainMore } from '../wire/rights.js';
 import { randomUUID } from 'node:crypto';
 
 // Kept, because fake timers of a test replace them.
@@ -51,13 +51,7 @@ export interface EnqueuerOptions {
   /** Those of features. @default none */
   readonly ways?: readonly CreateWay[];
   /** Knows the rights that features need. */
-  readonly explainMore?: (
-    commands: RedisConnection,
-    refusal: unknown,
-    fn: string,
-    k: FunctionKeys,
-    shared?: string,
-  ) => Promise<unknown>;
+  readonly explainMore?: ExplainMore;
   /** Milliseconds after which an enqueue fails. */
   readonly timeout: number;
   /** How many replicas must have the jobs before they count as enqueued. */
@@ -66,8 +60,8 @@ export interface EnqueuerOptions {
   readonly keysOf?: KeysOf;
   /** When jobs are created. @default the system's */
   readonly clock?: Pick<Clock, 'now'>;
-  /** A function has new jobs. */
-  readonly onCreated?: (fn: string) => void;
+  /** Functions have new jobs. */
+  readonly onCreated?: (functions: readonly string[]) => void;
 }
 
 /**
@@ -172,7 +166,7 @@ export class Enqueuer {
     await last;
     if (this.batches.get(key)?.inputs === call.inputs) this.batches.delete(key);
     const keys = await this.send(sender, call);
-    this.options.onCreated?.(call.fn);
+    this.options.onCreated?.([call.fn]);
     return keys;
   }
 

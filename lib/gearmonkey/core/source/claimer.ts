@@ -43,12 +43,21 @@ export class Claimer implements NotifierListener {
   private readonly spare = new SpareClaims((claims) => this.returned(this.giveBack(claims)));
 
   constructor(private readonly parts: ClaimerParts) {
-    const { connections, worker, flows } = parts;
+    const { connections, worker, ended } = parts;
     const housekeeper = () => parts.housekeeper();
     const { keysOf, onIllegal, pollInterval } = parts.options;
     const states = (this.states = new FunctionStates(onIllegal));
     const { commands } = connections;
-    const notified = { commands, worker, keysOf, housekeeper, flows, states, listener: this, pollInterval };
+    const notified = {
+      commands,
+      worker,
+      keysOf,
+      housekeeper,
+      flows: ended,
+      states,
+      listener: this,
+      pollInterval,
+    };
     this.notifier = openNotifier(notified, connections.blocking);
     this.plainJobs = new PlainJobs(connections, keysOf, (fn) => this.notifier.look(fn));
   }
@@ -87,7 +96,7 @@ export class Claimer implements NotifierListener {
 
   /** Stops waiting for jobs of a function that the worker no longer runs. */
   async withdraw(fn: string): Promise<void> {
-    this.parts.ticker.forget(fn);
+    this.parts.ticks.forget(fn);
     await this.notifier.leave(fn);
     if (this.functions.get(fn)?.trips.outcomes === 0) this.functions.delete(fn);
   }
@@ -101,7 +110,7 @@ export class Claimer implements NotifierListener {
   async close(): Promise<void> {
     this.plainJobs.close();
     this.delays.close();
-    this.parts.ticker.close();
+    this.parts.ticks.close();
     await this.notifier.close();
     for (const { trips } of this.functions.values()) trips.stop();
     while (this.underWay.size > 0) await Promise.all(this.underWay);
@@ -144,7 +153,7 @@ export class Claimer implements NotifierListener {
   }
 
   onTick(fn: string, wait: number): void {
-    this.parts.ticker.expect(fn, wait);
+    this.parts.ticks.expect(fn, wait);
   }
 
   /** Releases claims whose reply never came: otherwise they would wait until their leases end. */
@@ -170,11 +179,11 @@ export class Claimer implements NotifierListener {
   private callsOf(fn: string): FunctionCalls {
     let calls = this.functions.get(fn);
     if (!calls) {
-      const { connections, options, limits, ...others } = this.parts;
+      const { connections, options, keys, ...others } = this.parts;
       const failed = (error: unknown) => others.problems.report(`limit ${fn}`, messageOf(error));
-      const isLimited = () => limits.has(fn);
-      const storeLimit = () => limits.store([fn]).catch(failed);
-      const onEndInFlow = () => others.flows.settle(fn);
+      const isLimited = () => keys.has(fn);
+      const storeLimit = () => keys.store([fn]).catch(failed);
+      const onEndInFlow = () => others.ended.settle(fn);
       const told = { connection: connections.commands, isLimited, storeLimit, onEndInFlow };
       const trips = new RoundTrips(fn, { ...options, ...others, ...told });
       calls = { plan: new CallPlan(), trips };
@@ -216,7 +225,7 @@ export class Claimer implements NotifierListener {
     const { frame, held, problems } = this.parts;
     if (dropped.length > 0) problems.report(`dropped ${fn}`, droppedLine(fn, dropped));
     if (plain) this.plainJobs.saw(fn);
-    if (unfiled.length > 0) this.returned(this.settle(this.parts.limits.file(fn, unfiled)));
+    if (unfiled.length > 0) this.returned(this.settle(this.parts.keys.file(fn, unfiled)));
     frame.replied();
     this.states.apply(fn, claims.length === asked ? 'filled' : 'short');
     this.states.expect(fn, wait);

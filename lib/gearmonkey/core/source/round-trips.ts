@@ -34,7 +34,7 @@ export interface RoundTripOptions {
   /** A job with a larger input ends as an error. */
   readonly maxPayloadBytes: number;
   readonly problems: Problems;
-  readonly keep: KeptRules;
+  readonly kept: KeptRules;
   /** Whether this worker makes the keys of jobs that have none. */
   readonly isLimited: () => boolean;
   /** Stores the limit's rules again. */
@@ -166,7 +166,7 @@ export class RoundTrips {
   }
 
   private kept(batch: readonly Pending[], now: number): KeptText {
-    const { success, error } = this.options.keep.of(this.fn);
+    const { success, error } = this.options.kept.of(this.fn);
     const isTime = batch.length > 0 && now - this.listedAt >= LIST_EXPIRY_MS;
     if (!isTime && success.age === KEPT_MS && error.age === KEPT_MS) return '';
     if (isTime) this.listedAt = now;

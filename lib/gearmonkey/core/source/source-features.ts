@@ -1,6 +1,11 @@
-import type { Claim } from '../../../job/job-source.js';
-import type { KeepRules } from '../../../job/keep.js';
+import type { Claim, Outcome, SourceLimit } from '../../../job/job-source.js';
+import { keepRules, type Keep, type KeepRules } from '../../../job/keep.js';
+import type { StepRecords } from '../../../job/steps.js';
+import type { Call } from '../../../redis/rights.js';
+import type { FunctionKeys, KeysOf } from '../wire/protocol.js';
 import type { SourceOutcome } from './outcome-arguments.js';
+import type { Problems } from './problems.js';
+import type { RedisSourceOptions, SourceConnections } from './source-options.js';
 
 /** Gives jobs their keys that were enqueued without one. */
 export interface JobKeys {
@@ -8,13 +13,18 @@ export interface JobKeys {
   has(fn: string): boolean;
   /** What becomes of jobs without a key. */
   file(fn: string, claims: readonly Claim[]): SourceOutcome[];
-  /** Stores the rules by which keys count, also again if the server has lost them. */
-  store(functions: readonly string[]): Promise<void>;
+  /** Stores the rules by which keys count, also again if the server has lost them. @throws ConnectionError after `timeout` milliseconds */
+  store(functions: readonly string[], timeout?: number): Promise<void>;
+  set(fn: string, limit: SourceLimit): void;
+  forget(fn: string): void;
+  /** The calls that a worker needs for them. */
+  rights(fn: string, k: FunctionKeys): Call[];
 }
 
 /** How long ended jobs are kept. */
 export interface KeptRules {
   of(fn: string): KeepRules;
+  set(fn: string, keep: Keep): void;
 }
 
 /** Gets to know of jobs that have ended and that others wait for, or that belong to flows. Never throws. */
@@ -40,12 +50,49 @@ export interface Housekeeper {
   forget(fn: string): void;
 }
 
-/** What features do for a worker. The core calls them; `lib/gearmonkey/redis-source.ts` brings them. */
+/** Counts what happens to jobs. */
+export interface JobCounting {
+  claimed(claims: readonly Claim[]): void;
+  /** @param refused claims whose outcomes were not accepted */
+  settled(outcomes: readonly Outcome[], refused: readonly Claim[]): void;
+  /** Writes what was counted. */
+  close(): Promise<void>;
+}
+
+/** What features do for a worker. The core calls them. */
 export interface SourceFeatures {
-  readonly limits: JobKeys;
-  readonly keep: KeptRules;
-  readonly flows: EndedJobs;
-  readonly ticker: Ticks;
+  readonly keys: JobKeys;
+  readonly kept: KeptRules;
+  readonly ended: EndedJobs;
+  readonly ticks: Ticks;
+  readonly records?: StepRecords | undefined;
+  readonly counting?: JobCounting | undefined;
   /** Makes one for each leadership: on a cluster there is one for each slot. */
   housekeeper(): Housekeeper;
+}
+
+/** What a worker does without features. */
+export const NO_FEATURES: SourceFeatures = {
+  keys: {
+    has: () => false,
+    file: (_, claims) => claims.map((claim) => ({ claim, status: 'released' })),
+    store: async () => undefined,
+    set: () => undefined,
+    forget: () => undefined,
+    rights: () => [],
+  },
+  kept: { of: () => keepRules({}), set: () => undefined },
+  ended: { settle: () => undefined, review: () => undefined },
+  ticks: { expect: () => undefined, forget: () => undefined, close: () => undefined },
+  housekeeper: () => ({ tend: async () => undefined, forget: () => undefined }),
+};
+
+/** The server of a worker, as features see it. */
+export interface SourceServer {
+  readonly connections: SourceConnections;
+  readonly keysOf: KeysOf;
+  readonly options: Required<RedisSourceOptions>;
+  readonly problems: Problems;
+  /** All of them, once they are made. */
+  readonly features: SourceFeatures;
 }

@@ -204,6 +204,15 @@ export type Explain = (
   keysOf: KeysOf,
 ) => Promise<unknown>;
 
+/** Explains a refusal by a right that a feature needs; otherwise returns it. `shared` is the name of the shared limit, if known. */
+export type ExplainMore = (
+  commands: RedisConnection,
+  refusal: unknown,
+  fn: string,
+  k: FunctionKeys,
+  shared?: string,
+) => Promise<unknown>;
+
 /** As `explainToClient`, without the rights of features. */
 export const explainToPlainClient: Explain = (commands, refusal, fn, keysOf) =>
   explainToClient(commands, refusal, fn, keysOf(fn));

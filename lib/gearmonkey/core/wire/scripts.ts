@@ -186,6 +186,15 @@ export const drain = defineScript<
   return { ids: ids.map(String), cursor: String(cursor) };
 });
 
+/** As `drain`, for jobs with a key; `priority` is that of the lists if `kind` is ''. */
+export const drainLimited = defineScript<
+  [now: Now, last: number, cursor: string, kind: string, priority: string],
+  { readonly ids: string[]; readonly cursor: string }
+>('drain-limited', (reply) => {
+  const [ids, cursor] = reply as [Buffer[], Buffer];
+  return { ids: ids.map(String), cursor: String(cursor) };
+});
+
 /** Returns whether that changes anything. */
 export const pause = defineScript<[now: Now, paused: 0 | 1], boolean>('pause', (reply) => reply === 1);
 

@@ -1,4 +1,5 @@
 import type { Payload } from '../../../job/codec.js';
+import type { JobStore } from '../../core/client/job-store.js';
 import type { Place } from '../../core/client/placement.js';
 import type { JobKey, Queue } from '../../core/wire/protocol.js';
 import type { Cancellation, Updated } from '../../core/wire/scripts.js';
@@ -56,4 +57,9 @@ export interface EditStore {
 
   /** Calls `changed` when the function may have been paused or resumed. Resolves and unsubscribes as `listen`. */
   listenToControl(fn: string, changed: () => void): Promise<() => void>;
+}
+
+/** A store whose jobs can be changed. */
+export interface EditsStore extends JobStore {
+  readonly edits: EditStore;
 }

@@ -1,20 +1,19 @@
 import { Observable, distinctUntilChanged, switchMap } from 'rxjs';
 import type { FunctionRef, InputOf } from '../../../job/job-definition.js';
 import type { JobFeeds } from '../../core/client/job-feeds.js';
-import type { JobStore } from '../../core/client/job-store.js';
 import type { UpdateOptions } from '../../core/client/run-options.js';
 import type { ClientCore } from '../../core/feature.js';
 import { drain, type DrainJobsOptions } from './drain.js';
-import type { EditStore } from './edit-store.js';
+import type { EditsStore, EditStore } from './edit-store.js';
 import { JobEdits } from './job-edits.js';
 
 /** The methods of a `GearMonkeyClient` that change jobs and functions. */
 export class EditsClient {
-  readonly #core: ClientCore<JobStore & EditStore>;
+  readonly #core: ClientCore<EditsStore>;
   readonly #jobs: JobEdits;
 
   /** @internal */
-  constructor(core: ClientCore<JobStore & EditStore>) {
+  constructor(core: ClientCore<EditsStore>) {
     this.#core = core;
     this.#jobs = new JobEdits(core);
   }
@@ -50,23 +49,23 @@ export class EditsClient {
    * jobs go on, and clients may enqueue. Plain workers take jobs from their queues themselves and don't stop.
    */
   async pause(ref: FunctionRef): Promise<void> {
-    await this.#core.store.pause(this.#core.functions.nameOf(ref), true);
+    await this.#core.store.edits.pause(this.#core.functions.nameOf(ref), true);
   }
 
   /** Ends a pause; workers begin with the jobs that wait at once. Does nothing if the function is not paused. */
   async resume(ref: FunctionRef): Promise<void> {
-    await this.#core.store.pause(this.#core.functions.nameOf(ref), false);
+    await this.#core.store.edits.pause(this.#core.functions.nameOf(ref), false);
   }
 
   /** Whether the function is paused. */
   async isPaused(ref: FunctionRef): Promise<boolean> {
-    return this.#core.store.isPaused(this.#core.functions.nameOf(ref));
+    return this.#core.store.edits.isPaused(this.#core.functions.nameOf(ref));
   }
 
   /** Emits whether the function is paused, now and after every change. */
   watchPaused(ref: FunctionRef): Observable<boolean> {
     const { store, functions, feeds } = this.#core;
-    return observePaused(store, feeds, functions.nameOf(ref));
+    return observePaused(store.edits, feeds, functions.nameOf(ref));
   }
 
   /**
@@ -77,7 +76,7 @@ export class EditsClient {
    * @throws ConfigurationError, InvalidOptionError · the reason of `signal` when that aborts
    */
   async drain(ref: FunctionRef, options: DrainJobsOptions = {}): Promise<number> {
-    return drain(this.#core.store, this.#core.functions.nameOf(ref), options);
+    return drain(this.#core.store.edits, this.#core.functions.nameOf(ref), options);
   }
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { checkPriority } from '../../../job/check-limit.js';
 import { defined } from '../../../job/defined.js';
 import {
   InvalidOptionError,
@@ -10,14 +11,13 @@ import {
 import { checkOptions, optionNames } from '../../../job/known-options.js';
 import type { FunctionRef, InputOf } from '../../../job/job-definition.js';
 import { isJobId } from '../../core/client/job-access.js';
-import type { JobStore, Place } from '../../core/client/job-store.js';
+import type { Place } from '../../core/client/job-store.js';
 import type { ClientCore } from '../../core/feature.js';
 import type { JobKey } from '../../core/wire/protocol.js';
 import type { Updated } from '../../core/wire/scripts.js';
 import { isBegun } from '../../core/wire/stored-job.js';
 import { queueOf, type UpdateOptions } from '../../core/client/run-options.js';
-import { checkPriority } from '../limits/placed-limit.js';
-import type { Changes, EditStore } from './edit-store.js';
+import type { Changes, EditsStore } from './edit-store.js';
 
 /** A worker that gives a job its key needs a round trip for it. One without the limit may also run a job that has no key. */
 const [FILING_LOOKS, FILING_MS] = [20, 10];
@@ -26,12 +26,12 @@ const UPDATE = optionNames<UpdateOptions>({ input: true, priority: true, schedul
 
 /** Changes and cancels single jobs. A key with a mark never concerns another job that got the same id. */
 export class JobEdits {
-  constructor(private readonly core: Pick<ClientCore<JobStore & EditStore>, 'store' | 'functions'>) {}
+  constructor(private readonly core: Pick<ClientCore<EditsStore>, 'store' | 'functions'>) {}
 
   async cancel(ref: FunctionRef, key: JobKey): Promise<boolean> {
     const { functions, store } = this.core;
     const fn = functions.nameOf(ref);
-    const came = isJobId(key.id) ? await store.cancel(fn, key) : 'missing';
+    const came = isJobId(key.id) ? await store.edits.cancel(fn, key) : 'missing';
     if (came === 'missing') throw new JobNotFoundError(fn, key.id);
     if (came === 'lost') throw new JobLostError(fn, key.id);
     if (came === 'running') throw new NotCancellableError(fn, key.id);
@@ -62,7 +62,7 @@ export class JobEdits {
   private async change(fn: string, key: JobKey, changes: Changes, limited: boolean): Promise<Updated> {
     const { store } = this.core;
     for (let looks = 0; ; looks++) {
-      const came = await store.update(fn, key, changes);
+      const came = await store.edits.update(fn, key, changes);
       if (came !== 'begun' || !limited || looks === FILING_LOOKS) return came;
       const [stored] = await store.read(fn, [key.id]);
       if (!stored || (isBegun(stored) && stored.has('key'))) return came;

@@ -1,13 +1,11 @@
 import type { Cluster, Redis } from 'ioredis';
 import { JobCancelledError } from '../../../job/abort-errors.js';
-import type { Clock } from '../../../job/clock.js';
-import type { ChannelHub } from '../../../redis/channel-hub.js';
 import { dueText } from '../../core/client/placement.js';
 import type { RedisQuestions } from '../../core/client/redis-questions.js';
+import type { StoreServer } from '../../core/client/store-server.js';
 import type { JobKey, KeysOf } from '../../core/wire/protocol.js';
 import { explainToOperator } from '../../core/wire/rights.js';
 import * as scripts from '../../core/wire/scripts.js';
-import { drainLimited } from '../limits/limit-scripts.js';
 import type { Changes, DrainedStep, DrainStep, EditStore } from './edit-store.js';
 
 /** In the order of the script's keys. */
@@ -15,31 +13,20 @@ const QUEUES = ['scheduled', 'high', 'normal', 'low'] as const;
 /** The number of the first of these keys, counted from 1. */
 const FIRST_QUEUE = 2;
 
-/** What changes on a Redis server are made with. */
-export interface RedisEditsOptions {
-  readonly questions: RedisQuestions;
-  readonly keysOf: KeysOf;
-  readonly hub: ChannelHub;
-  /** That of a test. */
-  readonly clock: Pick<Clock, 'now'> | undefined;
-  /** Does what follows from the end of a job that others wait for, or that belongs to a flow. */
-  readonly settleFlows: (fn: string) => Promise<void>;
-}
-
 /** Changes jobs and functions on a Redis server. */
 export class RedisEdits implements EditStore {
   private readonly questions: RedisQuestions;
   private readonly keysOf: KeysOf;
 
-  constructor(private readonly options: RedisEditsOptions) {
-    this.questions = options.questions;
-    this.keysOf = options.keysOf;
+  constructor(private readonly server: StoreServer) {
+    this.questions = server.questions;
+    this.keysOf = server.keysOf;
   }
 
   async cancel(fn: string, key: JobKey): Promise<scripts.Cancellation> {
     const came = await this.end(fn, key);
     if (came !== 'cancelled-in-flow') return came;
-    await this.options.settleFlows(fn);
+    await this.server.hooks.endedInFlow(fn);
     return 'cancelled';
   }
 
@@ -58,7 +45,7 @@ export class RedisEdits implements EditStore {
     const { jobs, wake, ...queues } = this.keysOf(fn);
     const keys = [jobs, ...QUEUES.map((queue) => queues[queue]), wake];
     const to = place ? QUEUES.indexOf(place.queue) + FIRST_QUEUE : 0;
-    const due = place ? dueText(place, this.options.clock) : '';
+    const due = place ? dueText(place, this.server.clock) : '';
     const hasKey = key === undefined ? 0 : 1;
     const inputs = input === undefined ? [] : [input];
     return this.questions.ask(fn, 'Changing a job', (redis) =>
@@ -76,7 +63,7 @@ export class RedisEdits implements EditStore {
     const keys = [jobs, locks, channel, ...(limited ? [control, wake] : [drained])];
     const drain = (redis: Redis | Cluster) =>
       limited
-        ? drainLimited.run(redis, keys, '', last, cursor, kind, queue)
+        ? scripts.drainLimited.run(redis, keys, '', last, cursor, kind, queue)
         : scripts.drain.run(redis, keys, '', last, cursor, kind);
     return this.questions.ask(fn, 'Draining', drain, { explain: explainToOperator });
   }
@@ -96,7 +83,7 @@ export class RedisEdits implements EditStore {
 
   async listenToControl(fn: string, changed: () => void): Promise<() => void> {
     try {
-      return await this.options.hub.listen(this.keysOf(fn).control, { message: changed, resync: changed });
+      return await this.server.hub.listen(this.keysOf(fn).control, { message: changed, resync: changed });
     } catch (error) {
       throw await this.questions.failure(fn, `Listening to "${fn}"`, error, explainToOperator);
     }

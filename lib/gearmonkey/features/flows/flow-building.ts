@@ -5,35 +5,18 @@ import { UnknownParentError } from '../../../job/flow-errors.js';
 import { writeEntry, writePlace } from '../../../job/flows.js';
 import { flowBegin, flowEdges, flowJobs } from './flow-scripts.js';
 import { flowKey, markAt, newMark, type KeysOf } from '../../core/wire/protocol.js';
-import type { Bytes, Now } from '../../core/wire/scripts.js';
+import type { Bytes } from '../../core/wire/scripts.js';
 import { wireName } from '../../core/wire/wire-names.js';
 import { MAX_BATCH_SIZE } from '../../core/client/enqueue-parts.js';
 import type { EnqueuedKey } from '../../core/client/enqueued-key.js';
 import type { JobOf, NewFlow, NewFlowJob } from './flow-store.js';
 import { explainOfFlows } from './flow-rights.js';
-import type { RedisQuestions } from '../../core/client/redis-questions.js';
+import type { StoreServer } from '../../core/client/store-server.js';
 
 /** Most jobs of one call, and most entries and lists. */
 const [MAX_JOBS, MAX_ENTRIES, MAX_LISTS] = [200, 1000, 250];
 /** Seconds behind the last call for which the server keeps the jobs of a flow that has not begun, besides those that a call may take. */
 const KEPT_SECONDS = 10;
-
-/** What the client's side of flows needs. */
-export interface RedisFlowsOptions {
-  readonly questions: RedisQuestions;
-  readonly keysOf: KeysOf;
-  /** What `keysOf` puts before names. */
-  readonly prefix?: string | undefined;
-  readonly now: () => Now;
-  /** When jobs are created. */
-  readonly created: () => number;
-  /** Milliseconds that an enqueue may take. */
-  readonly timeout: number;
-  /** Waits until replicas have what the key's server has. @throws NotDurableError with these ids */
-  readonly durable: (fn: string, key: string, keys: readonly EnqueuedKey[]) => Promise<void>;
-  /** Notes functions, for those who list all. */
-  readonly note: (functions: readonly string[]) => void;
-}
 
 /** One try to create a flow: parts that come in order, so that each may be sent again. */
 export class FlowBuilding {
@@ -46,16 +29,16 @@ export class FlowBuilding {
   private part = 0;
 
   constructor(
-    private readonly options: RedisFlowsOptions,
+    private readonly server: StoreServer,
     private readonly jobs: readonly NewFlowJob[],
   ) {
     this.fn = jobs[0]?.fn ?? '';
-    this.key = flowKey(options.keysOf(this.fn).jobs, this.name);
+    this.key = flowKey(server.keysOf(this.fn).jobs, this.name);
   }
 
   /** Seconds. */
   private get kept(): number {
-    return KEPT_SECONDS + Math.ceil((2 * this.options.timeout) / 1000);
+    return KEPT_SECONDS + Math.ceil((2 * this.server.timeout) / 1000);
   }
 
   /** Returns whether the root has ended at once. @throws UnknownParentError, and what the server answers */
@@ -95,7 +78,7 @@ export class FlowBuilding {
   }
 
   private async createJobs(fn: string, numbers: readonly number[]): Promise<void> {
-    const { keysOf, created } = this.options;
+    const { keysOf, created } = this.server;
     const k = keysOf(fn);
     const keys = [this.key, k.ids, k.jobs, k.scheduled, k.members];
     const mark = newMark();
@@ -144,7 +127,7 @@ export class FlowBuilding {
   }
 
   private async begin(after: readonly JobOf[]): Promise<boolean> {
-    const { keysOf, now } = this.options;
+    const { keysOf, now } = this.server;
     const keys = [this.key, `${this.key}:jobs`, keysOf(this.fn).jobs];
     const { id = '', mark = 0 } = this.keys[0] ?? {};
     const parents = after.map((job) => entryOf(keysOf, job));
@@ -158,19 +141,19 @@ export class FlowBuilding {
 
   private entry(number: number): string {
     const { id = '', mark = 0 } = this.keys[number] ?? {};
-    return entryOf(this.options.keysOf, { fn: this.jobs[number]?.fn ?? '', id, mark });
+    return entryOf(this.server.keysOf, { fn: this.jobs[number]?.fn ?? '', id, mark });
   }
 
   private jobKey(number: number): string {
-    return this.options.keysOf(this.jobs[number]?.fn ?? '').jobs + this.keys[number]?.id;
+    return this.server.keysOf(this.jobs[number]?.fn ?? '').jobs + this.keys[number]?.id;
   }
 
   private wire(fn: string): string {
-    return wireName(this.options.keysOf, fn);
+    return wireName(this.server.keysOf, fn);
   }
 
   private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
-    return this.options.questions.ask(this.fn, 'Creating a flow', question, { explain: explainOfFlows });
+    return this.server.questions.ask(this.fn, 'Creating a flow', question, { explain: explainOfFlows });
   }
 }
 

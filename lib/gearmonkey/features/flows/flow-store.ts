@@ -3,6 +3,7 @@ import type { FlowEntry, FlowProgress, LaterPlace, OnParentError } from '../../.
 import type { JobState } from '../../../job/job-state.js';
 import type { JobKey } from '../../core/wire/protocol.js';
 import type { EnqueuedKey } from '../../core/client/enqueued-key.js';
+import type { JobStore } from '../../core/client/job-store.js';
 
 /** A job that waits for others, until it may run. */
 export interface LaterJob {
@@ -71,8 +72,7 @@ export interface FlowStore {
   members(fn: string, name: string, from: number, most: number): Promise<readonly FlowMember[]>;
 }
 
-/** A store with flows. */
-export interface FlowsStore {
-  /** Jobs that wait for others. */
+/** A store with jobs that wait for others. */
+export interface FlowsStore extends JobStore {
   readonly flows: FlowStore;
 }

@@ -1,14 +1,23 @@
 import { InvalidOptionError } from '../../../job/errors.js';
-import type { JobStore } from '../../core/client/job-store.js';
 import type { Feature } from '../../core/feature.js';
 import type { FlowsStore } from './flow-store.js';
+import { FlowSettler } from './flow-settler.js';
 import { FlowsClient } from './flows-client.js';
 import { NewFlows } from './new-flows.js';
+import { RedisFlows } from './redis-flows.js';
 
 /** Jobs that wait for others: `after` of `run`, and `flow`. */
-export const flows: Feature<JobStore & FlowsStore> = {
+export const flows: Feature<FlowsStore> = {
   name: 'flows',
+  store: (server) => {
+    const store = new RedisFlows(server);
+    server.hooks.onEndInFlow((fn) => store.settleSoon(fn));
+    return store;
+  },
   client: FlowsClient,
+  source: ({ connections, keysOf, problems }) => ({
+    ended: new FlowSettler(connections.commands, keysOf, problems),
+  }),
   enqueue: (core) => {
     const newFlows = new NewFlows(core);
     return {

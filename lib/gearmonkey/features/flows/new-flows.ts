@@ -1,3 +1,4 @@
+import { checkPriority } from '../../../job/check-limit.js';
 import { ConfigurationError, InvalidOptionError } from '../../../job/errors.js';
 import { MAX_AFTER, ON_PARENT_ERROR, type OnParentError } from '../../../job/flows.js';
 import type { FunctionRef } from '../../../job/job-definition.js';
@@ -9,7 +10,6 @@ import type { FlowsStore, JobOf, LaterJob, NewFlowJob } from './flow-store.js';
 import { JobHandle } from '../../core/client/job-handle.js';
 import type { EnqueuedKey, JobStore } from '../../core/client/job-store.js';
 import type { ClientCore } from '../../core/feature.js';
-import { checkPriority } from '../limits/placed-limit.js';
 import {
   placementOf,
   type AddedOptions,

@@ -18,8 +18,9 @@ import { time } from '../../core/wire/scripts.js';
 import { STATE_FIELDS, stateOf, textOf } from '../../core/wire/stored-job.js';
 import { nameFromWire, wireName } from '../../core/wire/wire-names.js';
 import type { EnqueuedKey } from '../../core/client/enqueued-key.js';
+import type { StoreServer } from '../../core/client/store-server.js';
 import { explainOfFlows } from './flow-rights.js';
-import { entryOf, FlowBuilding, unknownParent, type RedisFlowsOptions } from './flow-building.js';
+import { entryOf, FlowBuilding, unknownParent } from './flow-building.js';
 import {
   MAX_SHOWN_PARENTS,
   type FlowMember,
@@ -42,20 +43,20 @@ const TRIES = 3;
 
 /** Flows on a Redis server. */
 export class RedisFlows implements FlowStore {
-  constructor(private readonly options: RedisFlowsOptions) {}
+  constructor(private readonly server: StoreServer) {}
 
   async create(jobs: readonly NewFlowJob[], after: readonly JobOf[]): Promise<NewFlow> {
     const fn = jobs[0]?.fn ?? '';
     await this.requireOneSlot(fn, [...jobs, ...after]);
     const flow = await this.build(fn, jobs, after);
-    this.options.note([...new Set(jobs.map((job) => job.fn))]);
-    await this.options.durable(fn, this.options.keysOf(fn).ids, flow.keys);
+    this.server.note([...new Set(jobs.map((job) => job.fn))]);
+    await this.server.durable(fn, this.server.keysOf(fn).ids, flow.keys);
     return flow;
   }
 
   private async build(fn: string, jobs: readonly NewFlowJob[], after: readonly JobOf[]): Promise<NewFlow> {
     for (let tries = 1; ; tries++) {
-      const building = new FlowBuilding(this.options, jobs);
+      const building = new FlowBuilding(this.server, jobs);
       try {
         const { hasEnded } = await building.build(after);
         if (hasEnded) await this.settleSoon(fn);
@@ -73,7 +74,7 @@ export class RedisFlows implements FlowStore {
   }
 
   async add(job: LaterJob, after: readonly JobOf[]): Promise<EnqueuedKey> {
-    const { keysOf, created, now } = this.options;
+    const { keysOf, created, now } = this.server;
     const { fn } = job;
     await this.requireOneSlot(fn, after);
     const k = keysOf(fn);
@@ -87,30 +88,30 @@ export class RedisFlows implements FlowStore {
       throw await this.explained(fn, error);
     });
     if (reply.id < 0) throw unknownParent(after, -reply.id);
-    this.options.note([fn]);
+    this.server.note([fn]);
     if (reply.hasEnded) await this.settleSoon(fn);
     const key = { id: String(reply.id), mark, created: true };
-    await this.options.durable(fn, k.ids, [key]);
+    await this.server.durable(fn, k.ids, [key]);
     return key;
   }
 
   async progress(fn: string, name: string, wanted?: () => boolean): Promise<FlowProgress | undefined> {
-    const key = flowKey(this.options.keysOf(fn).jobs, name);
+    const key = flowKey(this.server.keysOf(fn).jobs, name);
     const read = (redis: Redis | Cluster) => redis.hmget(key, 'done', 'failed', 'total');
-    const values = await this.options.questions.ask(fn, 'Reading a flow', read, { wanted });
+    const values = await this.server.questions.ask(fn, 'Reading a flow', read, { wanted });
     const [done = 0, failed = 0, total = 0] = values.map(Number);
     return values.includes(null) ? undefined : { done, failed, total };
   }
 
   async cancel(fn: string, name: string): Promise<number> {
-    const key = flowKey(this.options.keysOf(fn).jobs, name);
+    const key = flowKey(this.server.keysOf(fn).jobs, name);
     const { message } = CANCELLED_WITH_FLOW;
     const info = JSON.stringify(CANCELLED_WITH_FLOW);
     const touched = new Set<string>();
     let cancelled = 0;
     for (let from = 0, isDone = false; !isDone;) {
       const cancel = (redis: Redis | Cluster) =>
-        cancelFlow.run(redis, [key, `${key}:jobs`], this.options.now(), from, message, info);
+        cancelFlow.run(redis, [key, `${key}:jobs`], this.server.now(), from, message, info);
       const { ended, looked, total, functions } = await this.ask(fn, 'Cancelling a flow', cancel);
       cancelled += ended;
       for (const other of functions) touched.add(other);
@@ -123,16 +124,16 @@ export class RedisFlows implements FlowStore {
 
   waiting(fn: string, id: string): Promise<WaitingFunctions> {
     const named = this.naming();
-    const first = { id, mark: '', fn: wireName(this.options.keysOf, fn) };
+    const first = { id, mark: '', fn: wireName(this.server.keysOf, fn) };
     const ask = <T>(question: (redis: Redis | Cluster) => Promise<T>) =>
       this.ask(fn, 'Reading who waits for a job', question);
     return waitingFor(first, ask, (entry) => named(entry).fn);
   }
 
   async members(fn: string, name: string, from: number, most: number): Promise<FlowMember[]> {
-    const list = `${flowKey(this.options.keysOf(fn).jobs, name)}:jobs`;
+    const list = `${flowKey(this.server.keysOf(fn).jobs, name)}:jobs`;
     const [entries, now] = await this.ask(fn, 'Reading a flow', (redis) =>
-      Promise.all([redis.lrange(list, from, from + most - 1), time.run(redis, [list], this.options.now())]),
+      Promise.all([redis.lrange(list, from, from + most - 1), time.run(redis, [list], this.server.now())]),
     );
     const named = this.naming();
     return Promise.all(
@@ -144,12 +145,12 @@ export class RedisFlows implements FlowStore {
   settle(fn: string, functions: Iterable<string>, review?: FlowReview): Promise<void> {
     const ask = <T>(question: (redis: Redis | Cluster) => Promise<T>) =>
       this.ask(fn, 'Settling jobs', question);
-    return settleFunctions(ask, this.options.now, functions, review);
+    return settleFunctions(ask, this.server.now, functions, review);
   }
 
   /** Does what follows from ends of jobs of this function, if that can be done now. A worker does it later otherwise. */
   async settleSoon(fn: string): Promise<void> {
-    await this.settle(fn, [wireName(this.options.keysOf, fn)]).catch(() => undefined);
+    await this.settle(fn, [wireName(this.server.keysOf, fn)]).catch(() => undefined);
   }
 
   private async memberOf(
@@ -176,7 +177,7 @@ export class RedisFlows implements FlowStore {
 
   /** What this process calls the functions of entries. Each name is looked up once: there may be very many entries. */
   private naming(): (entry: FlowEntry) => FlowEntry {
-    const { keysOf, prefix } = this.options;
+    const { keysOf, prefix } = this.server;
     const known = new Map<string, string>();
     return (entry) => {
       const fn = known.get(entry.fn) ?? nameFromWire(keysOf, entry.fn, prefix) ?? entry.fn;
@@ -186,12 +187,12 @@ export class RedisFlows implements FlowStore {
   }
 
   private entriesOf(after: readonly JobOf[]): string[] {
-    return after.map((job) => entryOf(this.options.keysOf, job));
+    return after.map((job) => entryOf(this.server.keysOf, job));
   }
 
   /** On a cluster all functions have to be in one slot. @throws FlowSlotsError */
   private requireOneSlot(fn: string, jobs: readonly { readonly fn: string }[]): Promise<void> {
-    const { keysOf } = this.options;
+    const { keysOf } = this.server;
     const others = [...new Set(jobs.map((job) => job.fn))].filter((other) => other !== fn);
     const names = others.map((other) => [other, keysOf(other).jobs] as const);
     if (names.length === 0) return Promise.resolve();
@@ -219,13 +220,13 @@ export class RedisFlows implements FlowStore {
   }
 
   private async explained(fn: string, error: unknown): Promise<unknown> {
-    return error instanceof ConnectionError && !this.options.questions.isClosed
-      ? new EnqueueTimeoutError(fn, this.options.timeout, error.cause)
+    return error instanceof ConnectionError && !this.server.questions.isClosed
+      ? new EnqueueTimeoutError(fn, this.server.timeout, error.cause)
       : error;
   }
 
   private ask<T>(fn: string, verb: string, question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
-    return this.options.questions.ask(fn, verb, question, { explain: explainOfFlows });
+    return this.server.questions.ask(fn, verb, question, { explain: explainOfFlows });
   }
 }
 

@@ -1,7 +1,8 @@
+import type { KeptRules } from '../../core/source/source-features.js';
 import { keepRules, type Keep, type KeepRules } from '../../../job/keep.js';
 
 /** How long the jobs can be read that a worker ends, by function. */
-export class SourceKeep {
+export class SourceKeep implements KeptRules {
   private readonly rules = new Map<string, KeepRules>();
 
   constructor(private readonly usual: Keep = {}) {}

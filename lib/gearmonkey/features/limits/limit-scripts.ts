@@ -92,12 +92,3 @@ export const readLimits = defineScript<
     }),
   );
 });
-
-/** As `drain`, for jobs with a key; `priority` is that of the lists if `kind` is ''. */
-export const drainLimited = defineScript<
-  [now: Now, last: number, cursor: string, kind: string, priority: string],
-  { readonly ids: string[]; readonly cursor: string }
->('drain-limited', (reply) => {
-  const [ids, cursor] = reply as [Buffer[], Buffer];
-  return { ids: ids.map(String), cursor: String(cursor) };
-});

@@ -1,3 +1,4 @@
+import type { JobStore } from '../../core/client/job-store.js';
 import type { LimitRules, LimitState } from '../../../job/limit.js';
 
 /** Which keys of a limit to read. */
@@ -19,16 +20,19 @@ export interface Sharing {
 /** Reads and changes limits. */
 export interface LimitStore {
   /** Reads keys of the function's limit that have jobs or are full, full ones first. */
-  limits(fn: string, query: LimitsQuery): Promise<LimitState[]>;
+  read(fn: string, query: LimitsQuery): Promise<LimitState[]>;
 
   /** Changes the numbers of the function's limit, or of the shared one it uses, for all processes; undefined ends the change. */
-  setLimit(fn: string, numbers: Pick<LimitRules, 'concurrency' | 'rate'> | undefined): Promise<void>;
+  set(fn: string, numbers: Pick<LimitRules, 'concurrency' | 'rate'> | undefined): Promise<void>;
 
-  readonly views: {
-    /**
-     * The functions whose jobs the limit of this one counts, itself included: more than one for a shared limit. Those of `known`
-     * are looked at beside the functions that the server knows.
-     */
-    sharing(fn: string, known: readonly string[]): Promise<Sharing>;
-  };
+  /**
+   * The functions whose jobs the limit of this one counts, itself included: more than one for a shared limit. Those of `known`
+   * are looked at beside the functions that the server knows.
+   */
+  sharing(fn: string, known: readonly string[]): Promise<Sharing>;
+}
+
+/** A store with limits. */
+export interface LimitsStore extends JobStore {
+  readonly limits: LimitStore;
 }

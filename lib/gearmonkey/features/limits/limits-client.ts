@@ -6,10 +6,9 @@ import type { FunctionRef } from '../../../job/job-definition.js';
 import { checkOptions, optionNames } from '../../../job/known-options.js';
 import type { LimitNumbers, LimitState } from '../../../job/limit.js';
 import { keyProblem, MAX_LIMIT_KEY_BYTES } from '../../../job/limit-errors.js';
-import type { JobStore } from '../../core/client/job-store.js';
 import type { ClientCore } from '../../core/feature.js';
 import type { KnownFunctions } from '../../core/client/known-functions.js';
-import type { LimitStore, Sharing } from './limit-store.js';
+import type { LimitsStore, Sharing } from './limit-store.js';
 
 /** Which keys `limits` reads. */
 export interface LimitsOptions {
@@ -25,11 +24,11 @@ const MAX_SIZE = 1000;
 
 /** The methods of a `GearMonkeyClient` that concern limits. */
 export class LimitsClient {
-  readonly #store: LimitStore;
+  readonly #store: LimitsStore;
   readonly #functions: KnownFunctions;
 
   /** @internal */
-  constructor({ store, functions }: Pick<ClientCore<JobStore & LimitStore>, 'store' | 'functions'>) {
+  constructor({ store, functions }: Pick<ClientCore<LimitsStore>, 'store' | 'functions'>) {
     this.#store = store;
     this.#functions = functions;
   }
@@ -45,12 +44,12 @@ export class LimitsClient {
     if (key !== undefined && key !== '' && keyProblem(key) !== undefined)
       throw new InvalidOptionError('key', key, `a key of at most ${MAX_LIMIT_KEY_BYTES} bytes`);
     checkWhole('size', size, 1, MAX_SIZE);
-    return this.#store.limits(this.#functions.nameOf(ref), defined({ key, size }));
+    return this.#store.limits.read(this.#functions.nameOf(ref), defined({ key, size }));
   }
 
   /** Who shares the function's limit. @internal */
   async sharing(ref: FunctionRef): Promise<Sharing> {
-    const found = await this.#store.views.sharing(this.#functions.nameOf(ref), this.#functions.names());
+    const found = await this.#store.limits.sharing(this.#functions.nameOf(ref), this.#functions.names());
     return { functions: found.functions.toSorted(), unread: found.unread.toSorted() };
   }
 
@@ -71,11 +70,11 @@ export class LimitsClient {
         concurrency,
         `absent or 1: the order of "${fn}" is 'strict'`,
       );
-    return this.#store.setLimit(fn, numbers);
+    return this.#store.limits.set(fn, numbers);
   }
 
   /** Undoes `setLimit`. @throws LimitUnknownError */
   async resetLimit(ref: FunctionRef): Promise<void> {
-    return this.#store.setLimit(this.#functions.nameOf(ref), undefined);
+    return this.#store.limits.set(this.#functions.nameOf(ref), undefined);
   }
 }

@@ -1,3 +1,4 @@
+import { checkPriority } from '../../../job/check-limit.js';
 import { InvalidOptionError } from '../../../job/errors.js';
 import type { Limit } from '../../../job/limit.js';
 import type { Place } from '../../core/client/new-jobs.js';
@@ -8,16 +9,6 @@ export function placedLimit(limit: Limit, inputs: readonly unknown[], { queue }:
   const { rules, onFull, replace } = limit;
   checkPriority(limit, queue);
   return { rules, onFull, replace, keys: inputs.map((input) => limit.keyOf(input)) };
-}
-
-/** Jobs in strict order have no priority. @throws InvalidOptionError */
-export function checkPriority({ rules }: Limit, queue: Placement['queue']): void {
-  if (rules.order === 'strict' && (queue === 'high' || queue === 'low'))
-    throw new InvalidOptionError(
-      'priority',
-      queue,
-      "absent or 'normal' for a function whose order is 'strict'",
-    );
 }
 
 /** Adds the keys of a limit and of unique jobs. Unique jobs get the key of a limit from the worker. */

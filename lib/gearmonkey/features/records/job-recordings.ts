@@ -6,15 +6,14 @@ import { isSignalName } from '../../../job/signals.js';
 import { MAX_STEP_NAME } from '../../../job/steps.js';
 import { readEntry, type StreamEntry, type StreamKind } from '../../../job/streams.js';
 import { isJobId } from '../../core/client/job-access.js';
-import type { JobStore } from '../../core/client/job-store.js';
 import type { ClientCore } from '../../core/feature.js';
 import type { JobKey } from '../../core/wire/protocol.js';
 import { observeStream } from './observe-stream.js';
-import type { RecordStore } from './record-store.js';
+import type { RecordsStore } from './record-store.js';
 
 /** Signals single jobs, and reads what they stream. A key with a mark never concerns another job that got the same id. */
 export class JobRecordings {
-  constructor(private readonly core: ClientCore<JobStore & RecordStore>) {}
+  constructor(private readonly core: ClientCore<RecordsStore>) {}
 
   async signal(ref: FunctionRef, key: JobKey, name: string, data: unknown): Promise<boolean> {
     const { functions, store } = this.core;
@@ -22,7 +21,7 @@ export class JobRecordings {
     if (!isSignalName(name))
       throw new InvalidOptionError('name', name, `text of 1 to ${MAX_STEP_NAME} characters without a colon`);
     const encoded = functions.encodeSignal(ref, data);
-    const came = isJobId(key.id) ? await store.signal(fn, key, name, encoded) : 'missing';
+    const came = isJobId(key.id) ? await store.records.signal(fn, key, name, encoded) : 'missing';
     if (came === 'missing') throw new JobNotFoundError(fn, key.id);
     if (came === 'lost') throw new JobLostError(fn, key.id);
     return came === 'signalled';
@@ -44,7 +43,7 @@ export class JobRecordings {
       {
         kind,
         after,
-        read: (from, wanted) => store.readStream(fn, key.id, kind, from, wanted),
+        read: (from, wanted) => store.records.readStream(fn, key.id, kind, from, wanted),
         decode: (bytes, number) => {
           const entry = readEntry(bytes);
           if (!entry) return undefined;

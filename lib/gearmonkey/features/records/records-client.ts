@@ -7,18 +7,17 @@ import {
   type StreamOptions,
   type StreamPage,
 } from '../../../job/streams.js';
-import type { JobStore } from '../../core/client/job-store.js';
 import type { ClientCore } from '../../core/feature.js';
 import { JobRecordings } from './job-recordings.js';
-import type { RecordStore } from './record-store.js';
+import type { RecordsStore } from './record-store.js';
 
 /** The methods of a `GearMonkeyClient` that concern what jobs record. */
 export class RecordsClient {
-  readonly #core: ClientCore<JobStore & RecordStore>;
+  readonly #core: ClientCore<RecordsStore>;
   readonly #jobs: JobRecordings;
 
   /** @internal */
-  constructor(core: ClientCore<JobStore & RecordStore>) {
+  constructor(core: ClientCore<RecordsStore>) {
     this.#core = core;
     this.#jobs = new JobRecordings(core);
   }
@@ -72,7 +71,7 @@ export class RecordsClient {
   /** A part of what a job has streamed, from its entry `from` on. @internal */
   async streamed(ref: FunctionRef, id: string, kind: StreamKind, from: number): Promise<StreamPage> {
     const { functions, store } = this.#core;
-    return store.readStream(functions.nameOf(ref), id, kind, from);
+    return store.records.readStream(functions.nameOf(ref), id, kind, from);
   }
 
   /** The lines of `job.log`, in the same way as `output`. @throws the same */

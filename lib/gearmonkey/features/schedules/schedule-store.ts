@@ -1,4 +1,5 @@
 import type { Payload } from '../../../job/codec.js';
+import type { JobStore } from '../../core/client/job-store.js';
 import type { DueSchedules, StoredFields } from './schedule-scripts.js';
 import type { DeclaringApp, UniqueTick } from './spec.js';
 import type { Slot } from './timing.js';
@@ -80,7 +81,7 @@ export interface ScheduleStore {
 }
 
 /** A store with schedules. */
-export interface SchedulesStore {
+export interface SchedulesStore extends JobStore {
   /** The schedules of recurring jobs. */
   readonly schedules: ScheduleStore;
 }

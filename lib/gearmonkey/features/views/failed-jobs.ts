@@ -8,7 +8,6 @@ import { checkTag } from '../../../job/tags.js';
 import { toListedJob } from './listed-job.js';
 import { textOf } from '../../core/wire/stored-job.js';
 import { groupFailures, groupOf, type ShownError } from './failure-groups.js';
-import type { JobStore } from '../../core/client/job-store.js';
 import type { EndedJob, MendVerb, ViewsStore } from './view-store.js';
 import type { KnownFunctions } from '../../core/client/known-functions.js';
 
@@ -30,7 +29,7 @@ export interface GroupedFailures {
 /** Groups failed jobs, and retries or deletes them. */
 export class FailedJobs {
   constructor(
-    private readonly store: JobStore & ViewsStore,
+    private readonly store: ViewsStore,
     private readonly functions: KnownFunctions,
   ) {}
 
@@ -59,7 +58,7 @@ export class FailedJobs {
     const [stored] = await this.store.read(fn, [id]);
     if (!stored) throw new JobNotFoundError(fn, id);
     if (textOf(stored, 'status') !== 'error') return;
-    yield await this.store.mend(fn, verb, [{ id, finished: textOf(stored, 'finished') ?? '' }]);
+    yield await this.store.views.mend(fn, verb, [{ id, finished: textOf(stored, 'finished') ?? '' }]);
   }
 
   /** Goes through the list until it finds nothing more: what is moved meanwhile may move a page. */
@@ -69,7 +68,7 @@ export class FailedJobs {
       moved = 0;
       for (let page: string | undefined = ''; page !== undefined;) {
         const found = await this.page(fn, which, page, last);
-        const step = found.jobs.length === 0 ? 0 : await this.store.mend(fn, verb, found.jobs);
+        const step = found.jobs.length === 0 ? 0 : await this.store.views.mend(fn, verb, found.jobs);
         moved += step;
         yield step;
         page = found.next;

@@ -1,10 +1,10 @@
 import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../../batching/chunks.js';
 import type { KeepRule } from '../../../job/keep.js';
-import { FunctionIndex } from './function-index.js';
+import { FunctionIndex } from '../../core/wire/function-index.js';
 import type { KeysOf } from '../../core/wire/protocol.js';
 import { trim } from './view-scripts.js';
-import type { SourceKeep } from '../keep/source-keep.js';
+import type { KeptRules } from '../../core/source/source-features.js';
 
 /** How often the lists of a function are trimmed. */
 const EVERY_MS = 60_000;
@@ -25,7 +25,7 @@ export class Housekeeping {
 
   constructor(
     private readonly keysOf: KeysOf,
-    private readonly keep: SourceKeep,
+    private readonly kept: KeptRules,
     private readonly connect: () => Promise<Redis | Cluster>,
   ) {
     this.index = new FunctionIndex(keysOf);
@@ -48,7 +48,7 @@ export class Housekeeping {
   }
 
   private pauseOf(fn: string): number {
-    const { success, error } = this.keep.of(fn);
+    const { success, error } = this.kept.of(fn);
     return Math.min(success.count, error.count) < Infinity ? EVERY_MS_BY_COUNT : EVERY_MS;
   }
 
@@ -65,7 +65,7 @@ export class Housekeeping {
       return [jobs, `${ended}success`, `${ended}failed`, `${ended}cancelled`, retrying];
     });
     const rules = functions.flatMap((fn) => {
-      const { success, error } = this.keep.of(fn);
+      const { success, error } = this.kept.of(fn);
       return [success.age, error.age, countOf(success), countOf(error)];
     });
     const redis = await this.connect();

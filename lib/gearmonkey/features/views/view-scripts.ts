@@ -11,18 +11,6 @@ export const trim = defineScript<[now: Now, most: number, rules: readonly (numbe
   (reply) => reply === 1,
 );
 
-/** Returns undefined if the index has another type. */
-export const noteFunctions = defineScript<
-  [forgottenMs: number, aheadMs: number, names: readonly string[]],
-  true | undefined
->('note-functions', (reply) => (reply === 1 ? true : undefined));
-
-/** Returns names as they are in keys, or undefined if the index has another type. */
-export const readFunctions = defineScript<[aheadMs: number, most: number], string[] | undefined>(
-  'read-functions',
-  (reply) => (reply === 0 ? undefined : (reply as Buffer[]).map(String)),
-);
-
 /** Returns the numbers of a function, in the order of the script; '' for one that is not known. */
 export const overview = defineScript<[now: Now, keptMs: number], string[]>('overview', (reply) =>
   (reply as Buffer[]).map(String),

@@ -1,9 +1,8 @@
 import type { JobState } from '../../../job/job-state.js';
 import type { FunctionOverview } from '../../../job/job-views.js';
 import type { Counts } from '../../../job/statistics.js';
-import type { PresentWorker, ServerViews } from '../../core/client/job-store.js';
+import type { JobStore, PresentWorker, ServerViews } from '../../core/client/job-store.js';
 import type { StoredJob } from '../../core/wire/stored-job.js';
-import type { Sharing } from '../limits/limit-store.js';
 import type { DescribedJob, FoundBy, PayloadPart } from './view-scripts.js';
 
 export type PayloadField = 'input' | 'output';
@@ -64,11 +63,11 @@ export interface ViewStore extends ServerViews {
   /** The whole of it, by a connection of its own: a large one would keep others from their answers. */
   wholePayload(fn: string, id: string, field: PayloadField): Promise<Buffer | undefined>;
 
-  /**
-   * The functions whose jobs the limit of this one counts, itself included: more than one for a shared limit. Those of `known`
-   * are looked at beside the functions that the server knows.
-   */
-  sharing(fn: string, known: readonly string[]): Promise<Sharing>;
+  /** Reads what happened in hours, counted from 1970: fields `:KIND`, and with `byMinute` also `MINUTE:KIND`. */
+  statistics(fn: string, hours: readonly number[], byMinute: boolean): Promise<Counts[]>;
+
+  /** Retries or deletes at most 100 jobs. Returns how many. */
+  mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number>;
 }
 
 /** What is done with jobs that failed or were cancelled. */
@@ -81,14 +80,7 @@ export interface EndedJob {
   readonly finished: string;
 }
 
-/** Shows functions and jobs, and mends those that failed. */
-export interface ViewsStore {
-  /** What it tells of its functions and of jobs in a state. */
+/** A store that shows functions and jobs, and mends those that failed. */
+export interface ViewsStore extends JobStore {
   readonly views: ViewStore;
-
-  /** Reads what happened in hours, counted from 1970: fields `:KIND`, and with `byMinute` also `MINUTE:KIND`. */
-  statistics(fn: string, hours: readonly number[], byMinute: boolean): Promise<Counts[]>;
-
-  /** Retries or deletes at most 100 jobs. Returns how many. */
-  mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number>;
 }

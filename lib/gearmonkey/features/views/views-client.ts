@@ -9,7 +9,6 @@ import {
   type JobStatistics,
   type StatisticsOptions,
 } from '../../../job/statistics.js';
-import type { JobStore } from '../../core/client/job-store.js';
 import type { KnownFunctions } from '../../core/client/known-functions.js';
 import type { ClientCore } from '../../core/feature.js';
 import { FailedJobs, type GroupedFailures } from './failed-jobs.js';
@@ -22,12 +21,12 @@ const MOST_OF_FIELD = 256 * 1024;
 
 /** The methods of a `GearMonkeyClient` that show jobs and functions, and mend failed jobs. */
 export class ViewsClient {
-  readonly #core: ClientCore<JobStore & ViewsStore>;
+  readonly #core: ClientCore<ViewsStore>;
   readonly #views: JobViews;
   readonly #failed: FailedJobs;
 
   /** @internal */
-  constructor(core: ClientCore<JobStore & ViewsStore>) {
+  constructor(core: ClientCore<ViewsStore>) {
     this.#core = core;
     this.#views = new JobViews(core.store.views, core.functions);
     this.#failed = new FailedJobs(core.store, core.functions);
@@ -147,14 +146,14 @@ function isId(id: string): boolean {
 
 /** Reads a function's statistics. @throws ConfigurationError, InvalidOptionError */
 async function readJobStatistics(
-  store: Pick<JobStore & ViewsStore, 'statistics' | 'clock'>,
+  store: Pick<ViewsStore, 'views' | 'clock'>,
   functions: KnownFunctions,
   ref: FunctionRef,
   options: StatisticsOptions,
 ): Promise<JobStatistics[]> {
   const fn = functions.nameOf(ref);
   const query = statisticsQuery(options, (store.clock ?? systemClock).now());
-  const counts = await store.statistics(fn, query.hours, query.by === 'minute');
+  const counts = await store.views.statistics(fn, query.hours, query.by === 'minute');
   const byHour = new Map(query.hours.map((hour, index) => [hour, partsOf(counts[index] ?? new Map())]));
   return toStatistics(query, (hour, minute) => byHour.get(hour)?.get(String(minute ?? '')) ?? new Map());
 }

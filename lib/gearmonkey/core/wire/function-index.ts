@@ -1,7 +1,22 @@
 import type { Cluster, Redis } from 'ioredis';
-import { noteFunctions, readFunctions } from './view-scripts.js';
-import { FUNCTION_INDEX, type KeysOf } from '../../core/wire/protocol.js';
-import { nameFromWire, wireName } from '../../core/wire/wire-names.js';
+import { scriptsIn } from '../../../redis/script.js';
+import { LUA } from '../../wire/lua.embedded.js';
+import { FUNCTION_INDEX, type KeysOf } from './protocol.js';
+import { nameFromWire, wireName } from './wire-names.js';
+
+const defineScript = scriptsIn(LUA);
+
+/** Returns undefined if the index has another type. */
+const noteFunctions = defineScript<
+  [forgottenMs: number, aheadMs: number, names: readonly string[]],
+  true | undefined
+>('note-functions', (reply) => (reply === 1 ? true : undefined));
+
+/** Returns names as they are in keys, or undefined if the index has another type. */
+export const readFunctions = defineScript<[aheadMs: number, most: number], string[] | undefined>(
+  'read-functions',
+  (reply) => (reply === 0 ? undefined : (reply as Buffer[]).map(String)),
+);
 
 /** How often a process notes a function again: a program with rights to the index may have removed it. */
 const AGAIN_MS = 60 * 1000;

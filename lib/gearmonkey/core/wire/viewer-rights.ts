@@ -1,6 +1,6 @@
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { explainRefusal, type Call } from '../../../redis/rights.js';
-import { FUNCTION_INDEX, type FunctionKeys, type KeysOf } from '../../core/wire/protocol.js';
+import { FUNCTION_INDEX, type FunctionKeys, type KeysOf } from './protocol.js';
 
 const X = 'x';
 
