@@ -154,6 +154,16 @@ const MAY_START_PROCESSES = [
   'test/support/test-process.ts',
 ];
 
+/** What is to be looked at when a feature is removed, besides its own folder: docs/understand/architecture.md says what it is. */
+const FEATURES_OUTSIDE = {
+  cli: ['schedules'],
+  dashboard: ['schedules', 'views'],
+  doctor: ['limits', 'schedules'],
+  index: ['edits', 'flows', 'limits', 'records', 'schedules', 'views'],
+  nest: ['schedules'],
+  testing: ['edits', 'flows', 'limits', 'records', 'schedules'],
+};
+
 /** What git knows or would add. */
 function repositoryFiles(): string[] {
   const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
@@ -179,6 +189,18 @@ describe('lib', () => {
 
   it('has a file in each folder of the design', () => {
     expect(emptyRows(lib, ARROWS)).toEqual([]);
+  });
+
+  it('names a feature of GearMonkey outside of its folder only where the list says so', () => {
+    const found: Record<string, string[]> = {};
+    for (const [path, text] of read(
+      lib.filter((one) => one.endsWith('.ts') && !/gearmonkey\/features\//.test(one)),
+    )) {
+      const [, place = ''] = /^lib\/([^/.]+)/.exec(path) ?? [];
+      for (const [, feature = ''] of text.matchAll(/from '[^']*\/features\/(\w+)\//g))
+        found[place] = [...new Set([...(found[place] ?? []), feature])].sort();
+    }
+    expect(found).toEqual(FEATURES_OUTSIDE);
   });
 
   it('calls the C library through one door', () => {
