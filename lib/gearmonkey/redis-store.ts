@@ -59,10 +59,10 @@ export interface RedisStoreOptions extends EnqueuerOptions {
 }
 
 /** What features ask of a server is under their names: it is added below. */
-const Featured = class {} as new () => FeatureStores;
+const FeaturedStore = class {} as new () => FeatureStores;
 
 /** The client's side of GearMonkey on a Redis server. */
-export class RedisStore extends Featured implements GearMonkeyStore {
+export class RedisStore extends FeaturedStore implements GearMonkeyStore {
   readonly system: string;
   readonly inbox = randomUUID();
   private readonly enqueuer: Enqueuer;
