@@ -1,4 +1,3 @@
-import { bytesOf, type Payload } from './codec.js';
 import { isStepName } from './steps.js';
 
 const SIGNAL_PREFIX = 'signal:';
@@ -53,12 +52,7 @@ export function signalWords(names: readonly string[]): string {
   return names.length === 1 ? `the signal ${quoted}` : `one of the signals ${quoted}`;
 }
 
-/** `{TIME}:`, and the bytes of its data. */
-export function writeSignal(time: number, data: Payload): Uint8Array {
-  return Buffer.concat([Buffer.from(`${time}:`), bytesOf(data)]);
-}
-
-/** When a signal came, in ms since 1970, and its data. Undefined for what is none of ours. */
+/** When a signal came, in ms since 1970, and its data, stored as `{TIME}:` and the bytes of the data. Undefined for what is none of ours. */
 export function readSignal(bytes: Uint8Array | undefined): { time: number; data: Uint8Array } | undefined {
   if (!bytes) return undefined;
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

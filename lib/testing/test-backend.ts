@@ -19,7 +19,7 @@ import type { Claim, Outcome, SourceLimit } from '../job/job-source.js';
 import { memberOf } from '../redis/lease-keeper.js';
 import { dueOf, EmbeddedWaiting, inOrder, TAKEN, type WaitingJob } from './waiting-jobs.js';
 import { areTicksReal } from './real-time.js';
-import { ownLimit, RedisLimits, withOwnLimit } from './redis-limits.js';
+import { LimitedJobs, ownLimit, withOwnLimit } from './limited-jobs.js';
 import { JobTestingError } from './testing-errors.js';
 
 /** Shorter than the default timeout of test runners. */
@@ -54,7 +54,7 @@ export class TestBackend {
 
   /** @param url of a Redis; undefined keeps them in this process */
   constructor(
-    private readonly url: string | undefined,
+    url: string | undefined,
     private readonly options: TestBackendOptions,
   ) {
     this.server = url === undefined ? new EmbeddedServer(options.clock) : undefined;
@@ -71,7 +71,7 @@ export class TestBackend {
 
   /** @throws JobTestingError if it can't be reached */
   async reach(): Promise<void> {
-    if (this.url === undefined) return;
+    if (this.server) return;
     // Otherwise the attempt would never end.
     if (!(await areTicksReal())) throw new JobTestingError(FAKE_TICKS);
     try {
@@ -258,15 +258,15 @@ export class TestBackend {
       slots === 0 ? 1 : 0,
       maxPayloadBytes,
       this.limits.has(fn) ? 1 : 0,
-      this.url === undefined ? KEPT : '',
+      this.server ? KEPT : '',
       outcome ? encodeOutcome(outcome, k.replies) : [],
     );
     if (reply.endedInFlow) await this.store.endedInFlow(fn);
     return reply;
   }
 
-  private limitsOf(redis: Redis | Cluster, fn: string): RedisLimits {
-    return new RedisLimits(redis, this.prefix + fn, this.keysOf(fn));
+  private limitsOf(redis: Redis | Cluster, fn: string): LimitedJobs {
+    return new LimitedJobs(redis, this.prefix + fn, this.keysOf(fn));
   }
 
   private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {

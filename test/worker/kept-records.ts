@@ -1,6 +1,6 @@
 import { bytesOf, codecOf, type Payload } from '../../lib/job/codec.js';
 import type { Claim } from '../../lib/job/job-source.js';
-import { signalField, writeSignal } from '../../lib/job/signals.js';
+import { signalField } from '../../lib/job/signals.js';
 import type { StepRecords } from '../../lib/job/steps.js';
 import type { StreamKind } from '../../lib/job/streams.js';
 
@@ -54,6 +54,6 @@ export class KeptRecords implements StepRecords {
   }
 
   signal(name: string, data: unknown, time = 0): void {
-    this.fields.set(signalField(name), writeSignal(time, JSON.stringify(data)));
+    this.fields.set(signalField(name), Buffer.from(`${time}:${JSON.stringify(data)}`));
   }
 }

@@ -53,7 +53,7 @@ export class Claimer implements NotifierListener {
       worker,
       keysOf,
       housekeeper,
-      flows: ended,
+      ended,
       states,
       listener: this,
       pollInterval,

@@ -55,13 +55,13 @@ export class MarkerNotifier implements Notifier {
     /** This worker's own list: a push to it ends the blocking call. */
     private readonly ownList: string,
   ) {
-    const { commands, worker, keysOf, housekeeper, flows, states, listener } = parts;
+    const { commands, worker, keysOf, housekeeper, ended, states, listener } = parts;
     this.states = states;
     const idle = () => this.waiting();
     const onDue = (fn: string, wait: number) => states.expect(fn, wait);
     const onListen = (fn: string, listens: boolean) => listener.onListen(fn, listens);
     const onTick = (fn: string, wait: number) => listener.onTick(fn, wait);
-    const onFlows = (fn: string) => flows.review(fn);
+    const onFlows = (fn: string) => ended.review(fn);
     const told = { idle, onDue, onTick, onListen, onFlows };
     this.leadership = new Leadership({ commands, worker, keysOf, housekeeper, ...told });
   }

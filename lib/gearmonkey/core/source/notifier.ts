@@ -29,7 +29,7 @@ export interface NotifierParts {
   readonly worker: string;
   readonly keysOf: KeysOf;
   readonly housekeeper: () => Housekeeper;
-  readonly flows: EndedJobs;
+  readonly ended: EndedJobs;
   readonly states: FunctionStates;
   readonly listener: NotifierListener;
   /** Milliseconds between two questions for jobs, in place of calls that block; 0 for these. */

@@ -29,7 +29,7 @@ export class PollingNotifier implements Notifier {
     private readonly parts: NotifierParts,
     private readonly interval: number,
   ) {
-    const { commands, worker, keysOf, housekeeper, flows, states, listener } = parts;
+    const { commands, worker, keysOf, housekeeper, ended, states, listener } = parts;
     this.states = states;
     this.leadership = new Leadership({
       ...{ commands, worker, keysOf, housekeeper },
@@ -42,7 +42,7 @@ export class PollingNotifier implements Notifier {
       onTick: (fn, wait) => listener.onTick(fn, wait),
       // A job of a plain client is found by the next poll.
       onListen: () => undefined,
-      onFlows: (fn) => flows.review(fn),
+      onFlows: (fn) => ended.review(fn),
     });
   }
 

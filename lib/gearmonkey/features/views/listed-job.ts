@@ -17,10 +17,6 @@ import {
 
 /** Most bytes of a payload that are shown. */
 export const SHOWN_BYTES = 4096;
-/** Longer payloads are not read at all. */
-export const LARGEST_SHOWN = 65_536;
-/** Most bytes of payloads that are read for a page; those after them are not. */
-export const MOST_READ = 524_288;
 
 const asListedJob = recordsOf<ListedJob>('ListedJob');
 

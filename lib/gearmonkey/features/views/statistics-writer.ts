@@ -5,6 +5,7 @@ import type { Claim, Outcome } from '../../../job/job-source.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import type { KeysOf } from '../../core/wire/protocol.js';
 import { addStatistics } from './statistics.js';
+import type { JobCounting } from '../../core/source/source-features.js';
 import type { Problems } from '../../core/source/problems.js';
 
 /** How long counts are collected before one call for each function writes them. */
@@ -16,7 +17,7 @@ const CLOSE_MS = 2000;
  * Counts what this worker does and writes it every few seconds, so that statistics cost a job nothing on the server.
  * What was counted since is lost with the process.
  */
-export class StatisticsWriter {
+export class StatisticsWriter implements JobCounting {
   private readonly functions = new Map<string, JobCounts>();
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> = Promise.resolve();

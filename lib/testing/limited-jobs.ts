@@ -30,8 +30,8 @@ export function withOwnLimit(prefix: string, placement: Placement): Placement {
   return limit ? { ...placement, limit: { ...limit, rules: ownLimit(prefix, limit.rules) } } : placement;
 }
 
-/** Jobs of a function in the Redis of a test that have a key: which wait, and which one is claimed next. */
-export class RedisLimits {
+/** Jobs of a function of a test that have a key: which wait, and which one is claimed next. */
+export class LimitedJobs {
   constructor(
     private readonly redis: Redis | Cluster,
     private readonly fn: string,
