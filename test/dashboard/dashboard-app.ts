@@ -10,10 +10,13 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
 import { DashboardUrl } from '../../lib/dashboard/dashboard-url.js';
+import { furtherInFullTier } from '../support/tier.js';
 import { openWithToken } from './http.js';
 
 export const PLATFORMS = ['express', 'fastify'] as const;
 export type Platform = (typeof PLATFORMS)[number];
+/** For facts that do not depend on the platform: `npm test` has them on one. */
+export const ANY_PLATFORM: readonly Platform[] = furtherInFullTier(['express'], ['fastify']);
 
 export interface Served {
   readonly app: INestApplication;

@@ -18,7 +18,7 @@ import {
 } from 'nestjs-gearmonkey/dashboard';
 import type { Session } from '../../lib/dashboard/api.js';
 import { rawRequest } from '../../lib/dashboard/request-facts.js';
-import { PLATFORMS, useServedApps } from './dashboard-app.js';
+import { ANY_PLATFORM, useServedApps } from './dashboard-app.js';
 import { ask, json } from './http.js';
 
 const LOGIN = '/login?next=/jobs/';
@@ -49,7 +49,7 @@ class AppFilter implements ExceptionFilter {
   }
 }
 
-describe.each(PLATFORMS)('who is not signed in, on %s', (platform) => {
+describe.each(ANY_PLATFORM)('who is not signed in, on %s', (platform) => {
   const apps = useServedApps();
   const serve = (options: DashboardModuleOptions, withGuard = false, withFilter = false) =>
     apps.serve(

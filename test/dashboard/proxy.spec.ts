@@ -5,14 +5,14 @@ import { GearMonkeyModule } from 'nestjs-gearmonkey';
 import { DashboardModule } from 'nestjs-gearmonkey/dashboard';
 import type { Session } from '../../lib/dashboard/api.js';
 import { until } from '../support/until.js';
-import { PLATFORMS, useServedApps } from './dashboard-app.js';
+import { ANY_PLATFORM, useServedApps } from './dashboard-app.js';
 import { ask, json, listen } from './http.js';
 import { stripping } from './proxy.js';
 
 const PREFIX = '/behind/it';
 const auth = () => ({ name: 'eye', view: true, act: true });
 
-describe.each(PLATFORMS)('behind a proxy that strips a prefix, on %s', (platform) => {
+describe.each(ANY_PLATFORM)('behind a proxy that strips a prefix, on %s', (platform) => {
   const apps = useServedApps();
   const proxies: Server[] = [];
   afterEach(() => {

@@ -8,3 +8,8 @@ export const IS_FAST_TIER = process.env['TEST_TIER'] === 'fast';
 export function inFullTier(define: () => void): void {
   if (!IS_FAST_TIER) define();
 }
+
+/** For `describe.each`: `npm test` has the first rows, `npm run test:full` the others too, which are the same facts on further servers. */
+export function furtherInFullTier<T>(first: readonly T[], further: readonly T[]): readonly T[] {
+  return IS_FAST_TIER ? first : [...first, ...further];
+}

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { Worker, defineJob, type RunningJob } from 'nestjs-gearmonkey';
-import { SERVERS, useTesting } from './use-testing.js';
+import { MEMORY_AND_REDIS, useTesting } from './use-testing.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -57,7 +57,7 @@ class OneInstance {
   }
 }
 
-describe.each(SERVERS)('The clock of a test, in %s', (server) => {
+describe.each(MEMORY_AND_REDIS)('The clock of a test, in %s', (server) => {
   const testing = useTesting(server);
   /** A connection needs these. */
   const fake =

@@ -114,8 +114,8 @@ describe('A test of many jobs', () => {
       const { user, system } = process.cpuUsage(before);
       return (user + system) / count;
     };
-    await cpu(500);
-    const few = await cpu(500);
-    expect((await cpu(4000)) / few).toBeLessThan(4);
+    await cpu(250);
+    const few = await cpu(250);
+    expect((await cpu(2000)) / few).toBeLessThan(4);
   });
 });

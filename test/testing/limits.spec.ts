@@ -10,7 +10,7 @@ import {
   type RunningJob,
 } from 'nestjs-gearmonkey';
 import { eventually } from '../support/until.js';
-import { SERVERS, useTesting } from './use-testing.js';
+import { MEMORY_AND_REDIS, useTesting } from './use-testing.js';
 
 interface Call {
   tenant: string;
@@ -97,7 +97,7 @@ class Handlers {
 const calls = (tenant: string, count: number) =>
   Array.from({ length: count }, (_, index) => ({ tenant, number: index + 1 }));
 
-describe.each(SERVERS)('Limits in a test whose jobs are in %s', (server) => {
+describe.each(MEMORY_AND_REDIS)('Limits in a test whose jobs are in %s', (server) => {
   const testing = useTesting(server);
 
   async function start() {

@@ -26,7 +26,7 @@ import {
 import { JobTestTimeoutError, JobTestingError } from 'nestjs-gearmonkey/testing';
 import { Test } from '@nestjs/testing';
 import { GearMonkeyTestClient, GearMonkeyTestingModule } from 'nestjs-gearmonkey/testing';
-import { SERVERS, useTesting } from './use-testing.js';
+import { MEMORY_AND_REDIS, useTesting } from './use-testing.js';
 
 const mail = defineJob('mail', {
   input: z.object({ to: z.string(), copies: z.number().default(1) }),
@@ -109,7 +109,7 @@ class Handlers {
 
 const NONE = { done: 0, failed: 0, retried: 0 };
 
-describe.each(SERVERS)('Jobs of a test, in %s', (server) => {
+describe.each(MEMORY_AND_REDIS)('Jobs of a test, in %s', (server) => {
   const testing = useTesting(server);
 
   async function start() {

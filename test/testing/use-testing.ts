@@ -9,11 +9,15 @@ import {
   type TestJobs,
   type TestingModuleOptions,
 } from 'nestjs-gearmonkey/testing';
+import { furtherInFullTier } from '../support/tier.js';
 import { eventually } from '../support/until.js';
 import { useRedis, type UsedRedis } from '../support/use-redis.js';
 
-/** Where the jobs of a test may be. */
-export const SERVERS = ['memory', 'Redis'] as const;
+const MEMORY_AND_REDIS = ['memory', 'Redis'] as const;
+type TestServer = (typeof MEMORY_AND_REDIS)[number];
+/** Where the jobs of a test may be. Both run the same scripts: `npm test` has few suites on both. */
+export const SERVERS: readonly TestServer[] = furtherInFullTier(['memory'], ['Redis']);
+export { MEMORY_AND_REDIS };
 
 export interface UsedTesting {
   /** A module with these providers and instances, initialised. */
@@ -29,7 +33,7 @@ export interface UsedTesting {
 }
 
 /** Apps under test of a `describe`, closed after each of its tests, after which nothing is left of their jobs. */
-export function useTesting(server: (typeof SERVERS)[number] = 'memory'): UsedTesting {
+export function useTesting(server: TestServer = 'memory'): UsedTesting {
   let apps: INestApplicationContext[] = [];
   const redis = server === 'Redis' ? useRedis() : undefined;
 

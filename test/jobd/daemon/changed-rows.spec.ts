@@ -4,6 +4,7 @@ import { claimOne, success } from '../../contract/claiming.js';
 import { SILENT, sqliteFile, type JobRows, type SqlServer } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
 import { PostgresServer } from '../../support/postgres-server.js';
+import { furtherInFullTier } from '../../support/tier.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 
 const HOLD = 'echo $id >> "$dir/history"; until [ -e "$dir/go" ]; do sleep 0.05; done; echo end';
@@ -19,15 +20,21 @@ const setTo = (rows: JobRows, id: number, status: string) =>
 const remove = (rows: JobRows, id: number) => rows.execute(`DELETE FROM ${rows.table} WHERE id = ${id}`);
 const last = (ids: readonly number[]): number => ids.at(-1) ?? 0;
 
-describe.each<[string, () => Promise<SqlServer>]>([
-  ['MariaDB', () => MariaDbServer.start()],
-  [
-    'MariaDB that takes one statement at a time',
-    () => MariaDbServer.start(['--log-bin=log', '--binlog-format=STATEMENT']),
-  ],
-  ['PostgreSQL', () => PostgresServer.start()],
-  ['SQLite', sqliteFile],
-])('rows on %s that others change or delete', (_, start) => {
+describe.each(
+  furtherInFullTier<[string, () => Promise<SqlServer>]>(
+    [
+      ['MariaDB', () => MariaDbServer.start()],
+      ['SQLite', sqliteFile],
+    ],
+    [
+      [
+        'MariaDB that takes one statement at a time',
+        () => MariaDbServer.start(['--log-bin=log', '--binlog-format=STATEMENT']),
+      ],
+      ['PostgreSQL', () => PostgresServer.start()],
+    ],
+  ),
+)('rows on %s that others change or delete', (_, start) => {
   const jobs = useJobTables(start);
 
   it('while they are accepted: they are not run, stay as they are, and each is mentioned once', async () => {
