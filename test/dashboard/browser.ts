@@ -14,6 +14,9 @@ const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goog
 /** A busy machine needs its time. */
 const PATIENCE_MS = 60_000;
 
+/** What the browser says of a server that had no answer in time, as on a busy machine: the page asks again. */
+const NO_TIME = /^Failed to load resource: .* status of 503 /;
+
 /** What a page did that it should not have done. */
 export interface Misdeeds {
   readonly errors: string[];
@@ -57,7 +60,7 @@ export function useBrowser() {
       const own = new URL(url).origin;
       page.on('pageerror', (error) => misdeeds.errors.push(String(error)));
       page.on('console', (message) => {
-        if (message.type() === 'error') misdeeds.errors.push(message.text());
+        if (message.type() === 'error' && !NO_TIME.test(message.text())) misdeeds.errors.push(message.text());
       });
       page.on('dialog', (dialog) => {
         misdeeds.errors.push(`a dialog: ${dialog.message()}`);
