@@ -141,7 +141,7 @@ describe('other languages in the documents', () => {
   });
 });
 
-/** Of those that docs/understand/protocol.md lists, what a job has that went through once. */
+/** Of those that docs/understand/protocol/job.md lists, what a job has that went through once. */
 const FINISHED_FIELDS = ['attempts', 'created', 'finished', 'mark', 'options', 'settled', 'started', 'token'];
 
 function blockWith(language: string, content: string): string {

@@ -83,7 +83,7 @@ export interface LaterPlace {
   readonly expires?: number | undefined;
 }
 
-/** The field `place` of a job that waits: `{QUEUE}:{TIME}:{EXPIRES}`, see docs/understand/protocol.md. */
+/** The field `place` of a job that waits: `{QUEUE}:{TIME}:{EXPIRES}`, see docs/understand/protocol/flows.md. */
 export function writePlace({ queue, score, delay, expires }: LaterPlace): string {
   const time =
     score !== undefined ? String(Math.round(score * 1000)) : delay !== undefined ? `+${delay}` : '';

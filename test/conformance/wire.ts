@@ -25,7 +25,7 @@ export function bytes(fn: string) {
 /** The handler that does what worker.py does. */
 export const upper = (input: unknown) => (input as string).toUpperCase();
 
-/** What we add to a job's hash (docs/understand/protocol.md). */
+/** What we add to a job's hash (docs/understand/protocol/job.md). */
 const OUR_FIELDS = new Set([
   'created',
   'mark',

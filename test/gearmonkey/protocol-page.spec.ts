@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDER = `${ROOT}/lib/gearmonkey/wire/scripts`;
-const page = readFileSync(`${ROOT}/docs/understand/protocol.md`, 'utf8');
+const PAGES = `${ROOT}/docs/understand/protocol`;
+const pages = readdirSync(PAGES).map((file) => readFileSync(`${PAGES}/${file}`, 'utf8'));
 
 /** The head of each script that can be called; other files are parts of these. */
 const heads = new Map(
@@ -17,16 +18,16 @@ const heads = new Map(
 /** The column KEYS of each script's row. */
 const rows = new Map(
   [
-    ...page.matchAll(/^\| `([a-z-]+)` +\| ([^|]*uid:|[^|]*\{FN\}[^|]*|`(?:schedules|functions)[^|]*) \|/gm),
+    ...pages
+      .join('\n')
+      .matchAll(/^\| `([a-z-]+)` +\| ([^|]*uid:|[^|]*\{FN\}[^|]*|`(?:schedules|functions)[^|]*) \|/gm),
   ].map(([, name = '', keys = '']) => [name, keys.trim()] as const),
 );
 
 /** What a row abbreviates. */
 const COUNTS: Record<string, number> = {
-  'the four queues as above': 4,
-  'the queues as above': 4,
   'the three of `ended:{FN}:`': 3,
-  'as `enqueue`': 6,
+  'as [`enqueue`](creating.md)': 6,
 };
 const WORDS: Record<string, number> = { two: 2, five: 5, ten: 10, eleven: 11 };
 
@@ -43,7 +44,7 @@ function keysOfRow(row: string): number {
   return listed.reduce((sum, part) => sum + (COUNTS[part] ?? 1), 0);
 }
 
-describe("The page of the protocol's scripts", () => {
+describe("The pages of the protocol's scripts", () => {
   it('has found them', () => expect(heads.size).toBeGreaterThan(25));
 
   it.each([...heads])('has a row for %s, with as many keys as it takes', (name, head) => {

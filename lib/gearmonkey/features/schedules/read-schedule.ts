@@ -61,7 +61,7 @@ const isTime = (value: unknown) => isWithin(value, -LAST_TIME, LAST_TIME);
 
 const isSpan = (value: unknown) => isWithin(value, 0, MAX_SPAN_MS);
 
-/** What each field may be, as docs/understand/protocol.md says. Others are of later versions. */
+/** What each field may be, as docs/understand/protocol/schedules.md says. Others are of later versions. */
 const FIELDS: Readonly<Record<keyof Spec, (value: unknown) => boolean>> = {
   cron: isText,
   seconds: (value) => typeof value === 'boolean',

@@ -1,4 +1,4 @@
---- Limits by key: which jobs of a function may run when. docs/understand/protocol.md, "Limits", has the keys.
+--- Limits by key: which jobs of a function may run when. docs/understand/protocol/limits.md has the keys.
 -- Gives open_limits
 -- include calls: call, try
 -- include limit-shares: add_shares
