@@ -1,9 +1,10 @@
 /**
  * Prepares a fresh clone. Does only what is still missing, and prints a line for each step.
  *
- *   node scripts/prepare.mjs [packages] [servers] [build]
+ *   node scripts/prepare.mjs [packages] [site] [servers] [build]
  *
  *   packages   the npm packages of package-lock.json
+ *   site       the npm packages of site/package-lock.json, which only the documentation site needs
  *   servers    programs that the tests use: Redis, MariaDB and PostgreSQL servers, Chromium, Python, tmux
  *   build      dist/, from lib/ and dashboard/
  *
@@ -59,24 +60,30 @@ const INSTALL_WITHOUT_STARTING = `
   apt-get -q -o DPkg::Lock::Timeout=120 install -y --no-install-recommends "$@"
 `;
 
-const STEPS = { packages: installPackages, servers: installServers, build };
+const STEPS = {
+  packages: () => installPackages('.'),
+  site: () => installPackages('site'),
+  servers: installServers,
+  build,
+};
 
-function installPackages() {
-  const installed = modifiedAt('node_modules/.package-lock.json');
-  if (installed > 0 && installed >= modifiedAt('package-lock.json')) return;
-  console.log('prepare: installing the npm packages');
-  if (npm('ci')) return;
+/** @param {string} folder one that has a package-lock.json */
+function installPackages(folder) {
+  const installed = modifiedAt(`${folder}/node_modules/.package-lock.json`);
+  if (installed > 0 && installed >= modifiedAt(`${folder}/package-lock.json`)) return;
+  console.log(`prepare: installing the npm packages${folder === '.' ? '' : ` of ${folder}/`}`);
+  if (npm(folder, 'ci')) return;
   // A lock file from a registry without binaries of other platforms is incomplete for `npm ci`, but not for `npm install`.
   console.log(
     'prepare: `npm ci` failed; trying `npm install --no-save`, which keeps to the locked versions too',
   );
-  if (npm('install', '--no-save')) return;
+  if (npm(folder, 'install', '--no-save')) return;
   fail('npm could not install the packages; see its output above. Expected access to the npm registry.');
 }
 
-function npm(...command) {
+function npm(folder, ...command) {
   // --include=dev: otherwise NODE_ENV=production in the environment would leave out packages that the tests need.
-  return run('npm', [...command, '--no-audit', '--no-fund', '--include=dev']);
+  return run('npm', [...command, '--no-audit', '--no-fund', '--include=dev'], join(root, folder));
 }
 
 function installServers() {
@@ -136,8 +143,8 @@ function succeeds(command, args) {
 }
 
 /** The command's output goes to stderr: stdout has only lines of this script. */
-function run(command, args) {
-  const { error, status } = spawnSync(command, args, { cwd: root, stdio: ['inherit', 2, 2] });
+function run(command, args, cwd = root) {
+  const { error, status } = spawnSync(command, args, { cwd, stdio: ['inherit', 2, 2] });
   if (error) console.error(`prepare: ${command}: ${error.message}`);
   return status === 0;
 }

@@ -28,6 +28,8 @@ const SCRIPTS = {
   'test:full': { needs: ['packages', 'servers', 'build'], node: ['scripts/test.mjs', 'full', '--retry'] },
   demo: { needs: ['packages', 'build'], node: ['sample/run.mjs', 'demo'] },
   sample: { needs: ['packages', 'build'], node: ['sample/run.mjs'] },
+  docs: { needs: ['packages', 'site'], node: ['site/run.mjs'] },
+  lint: { needs: ['packages', 'build'], node: ['scripts/lint.mjs'] },
   bench: { needs: ['packages', 'build'], node: [...TYPESCRIPT, 'bench/run.mjs'] },
 };
 

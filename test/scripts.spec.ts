@@ -14,7 +14,7 @@ const texts = [
   'README.md',
   'CHANGELOG.md',
   'CONTRIBUTING.md',
-  ...filesIn('docs', 'bench', 'sample', 'scripts', 'test'),
+  ...filesIn('docs', 'bench', 'sample', 'scripts', 'site', 'test'),
 ]
   .filter((path) => /\.(md|ts|mjs|py)$/.test(path))
   .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
@@ -70,7 +70,7 @@ function missing(pattern: RegExp, names: string[]): string[] {
 function filesIn(...folders: string[]): string[] {
   return folders.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((path) => !path.includes('node_modules'))
-      .map((path) => join(folder, path)),
+      .map((path) => join(folder, path))
+      .filter((path) => !/node_modules|^site.dist/.test(path)),
   );
 }

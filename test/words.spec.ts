@@ -20,9 +20,9 @@ const filesIn = (...folders: string[]) =>
         join(folder, path),
       ),
     )
-    .filter((path) => /\.(md|ts|mjs|lua|py)$/.test(path) && !path.includes('node_modules'));
+    .filter((path) => /\.(md|ts|mjs|lua|py)$/.test(path) && !/node_modules|^site.dist/.test(path));
 
-const files = ['README.md', ...filesIn('lib', 'docs', 'sample', 'bench', 'scripts')];
+const files = ['README.md', ...filesIn('lib', 'docs', 'sample', 'bench', 'scripts', 'site')];
 
 /** Comments, and names of tests with their rows. Other strings of tests are data, which may have any words. */
 function proseOf(text: string): string {
