@@ -31,6 +31,7 @@ const SCRIPTS = {
   docs: { needs: ['packages', 'site'], node: ['site/run.mjs'] },
   lint: { needs: ['packages', 'build'], node: ['scripts/lint.mjs'] },
   bench: { needs: ['packages', 'build'], node: [...TYPESCRIPT, 'bench/run.mjs'] },
+  release: { needs: ['packages'], node: ['scripts/release/main.mjs'] },
 };
 
 /** @type {Record<string, Program>} */

@@ -22,6 +22,8 @@ export const documents = [
   'README.md',
   'CHANGELOG.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
+  'CODE_OF_CONDUCT.md',
   ...markdownIn('docs'),
   ...markdownIn('sample'),
 ].map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
