@@ -97,6 +97,24 @@ describe('an app', () => {
     });
   });
 
+  it.each([
+    ['bun@1', 'node_modules/.bin/bun', []],
+    ['deno@2', 'node_modules/.bin/deno', ['run', '--allow-all']],
+  ])('of Nest 12 runs on %s', async (runtime, program, nodeOptions) => {
+    const project = await make({
+      packages: [tarball, ...nest(12), runtime],
+      devPackages: TYPESCRIPT,
+      files: {
+        // Deno refuses some of the signals that Nest asks for by itself.
+        'src/main.ts': app.replace('enableShutdownHooks()', "enableShutdownHooks(['SIGTERM'])"),
+        'tsconfig.json': tsconfig(),
+      },
+    });
+    await project.run('tsc');
+    const node = project.path(program);
+    await lives({ file: project.path('dist/main.js'), cwd: project.path('.'), node, nodeOptions });
+  });
+
   describe('that the CLI of Nest built', () => {
     it.each([
       [11, 'tsc', 'commonjs'],
