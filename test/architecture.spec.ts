@@ -33,6 +33,7 @@ const ARROWS: Arrows = {
   nest: ['job', 'batching', 'worker', 'redis', 'gearmonkey', 'embedded'],
   index: CORE,
   testing: CORE,
+  bullmq: CORE,
   qless: SYSTEM,
   jq: [...SYSTEM, 'metrics'],
   jobd: [...TOOLS, 'metrics', 'worker', 'nest'],

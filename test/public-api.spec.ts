@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
+import { APP as BULLMQ_APP, moved } from './bullmq/same-app.js';
 import { blocks, textOf } from './support/documents.js';
 import { ENTRY_POINTS, UserProgram } from './support/user-program.js';
 
@@ -143,8 +144,11 @@ const DOCUMENTED = Object.fromEntries(
   ]),
 );
 
+/** An app of @nestjs/bullmq, and the same with other imports. */
+const BULLMQ = { 'app-of-bullmq.ts': BULLMQ_APP, 'app-that-moved.ts': moved(BULLMQ_APP) };
+
 // Outside of all tests: if the build is too old, the suite says so once.
-const program = new UserProgram(TYPES, { 'app-of-a-user.ts': APP, ...WRONG, ...DOCUMENTED });
+const program = new UserProgram(TYPES, { 'app-of-a-user.ts': APP, ...WRONG, ...BULLMQ, ...DOCUMENTED });
 
 it('has the entry points of public-names.json', () => {
   expect([...ENTRY_POINTS.keys()].toSorted()).toEqual(Object.keys(NAMES).toSorted());
@@ -162,7 +166,9 @@ describe.each([...ENTRY_POINTS.keys()])('%s', (entry) => {
 
 describe('the declarations of the package', () => {
   it('export each name from one entry point', () => {
-    const all = Object.values(NAMES).flat();
+    // Those of bullmq are the names of another package.
+    const { 'nestjs-gearmonkey/bullmq': _, ...own } = NAMES;
+    const all = Object.values(own).flat();
     expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([]);
   });
 
@@ -181,6 +187,12 @@ describe('the declarations of the package', () => {
 
   it('are enough for the app of a user', () => {
     expect(program.errors(['app-of-a-user.ts'])).toEqual([]);
+  });
+});
+
+describe('an app of @nestjs/bullmq', () => {
+  it('compiles, and compiles with the imports of nestjs-gearmonkey/bullmq', () => {
+    expect(program.errors(Object.keys(BULLMQ))).toEqual([]);
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { inspect } from 'node:util';
+import * as bullmq from '../lib/bullmq/index.js';
 import * as root from '../lib/index.js';
 import * as jobd from '../lib/jobd/index.js';
 import * as jq from '../lib/jq/index.js';
@@ -13,7 +14,7 @@ import { SILENT } from '../lib/jobd/vocabulary/logging.js';
 import { SECRET } from './support/hostile-values.js';
 import { useApps } from './support/use-apps.js';
 
-const ENTRY_POINTS = { root, jobd, jq, qless, testing };
+const ENTRY_POINTS = { root, bullmq, jobd, jq, qless, testing };
 /** More than this is no longer read by a person. */
 const MAX_CHARACTERS = 600;
 
@@ -67,6 +68,7 @@ describe('classes of this package', () => {
     const test = await testApp();
     return {
       ...app,
+      ...(await appOfBullmq()),
       ProgressUpdate: root.progress(1, 2),
       JobCursor: cursor,
       OutputChunk: root.chunk(1),
@@ -132,6 +134,33 @@ describe('classes of this package', () => {
       GearMonkeyHealth: app.get(root.GearMonkeyHealth),
       GearMonkeyWorkers: app.get(root.GearMonkeyWorkers),
       GearMonkeyModule: app.get(root.GearMonkeyModule),
+    };
+  }
+
+  async function appOfBullmq() {
+    class Mails extends bullmq.WorkerHost {
+      async process(job: bullmq.Job) {
+        return job.name;
+      }
+    }
+    bullmq.Processor('mails')(Mails);
+    const app = await apps.start({
+      imports: [
+        bullmq.BullModule.forRoot({ connection: 'memory:' }),
+        bullmq.BullModule.forRoot('other', { connection: { url: redis } }),
+        bullmq.BullModule.registerQueue({ name: 'mails' }),
+      ],
+      providers: [Mails],
+    });
+    const queue = app.get<bullmq.Queue>(bullmq.getQueueToken('mails'));
+    const host = app.get(Mails);
+    return {
+      BullModule: app.get(bullmq.BullModule),
+      Job: await queue.add('welcome', 1, { attempts: 2 }),
+      ProcessorWorker: host.worker,
+      Queue: queue,
+      QueueEvents: new bullmq.QueueEvents('mails', { connection: { url: redis } }),
+      WorkerHost: host,
     };
   }
 

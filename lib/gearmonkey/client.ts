@@ -196,6 +196,11 @@ export class GearMonkeyClient extends Featured {
     return this.#core.functions.names().includes(fn);
   }
 
+  /** The definition of this name that is registered. @internal */
+  definitionOf(fn: string): AnyJobDefinition | undefined {
+    return this.#core.functions.definitionOf(fn);
+  }
+
   /** The codec of the function's payloads. @internal */
   codecOf(ref: FunctionRef): Codec {
     return this.#core.functions.codecOf(ref);

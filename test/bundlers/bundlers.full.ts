@@ -64,7 +64,7 @@ describe('an app in one file', () => {
         const { stdout } = await runProgram(process.execPath, [join(folder, FILES[heading])], {
           cwd: folder,
         });
-        expect(stdout).toBe('6 MISSING_PACKAGE\n');
+        expect(stdout).toBe('7 MISSING_PACKAGE\n');
       } finally {
         await project.remove();
       }

@@ -1,11 +1,12 @@
 /** An app that imports every entry point, where no optional package is installed. Says what it is told of those it needs. */
 import 'reflect-metadata';
 import { GearMonkeyModule } from 'nestjs-gearmonkey';
+import { BullModule } from 'nestjs-gearmonkey/bullmq';
 import { initDatabase, jobd } from 'nestjs-gearmonkey/jobd';
 import { JqClient, jq } from 'nestjs-gearmonkey/jq';
 import { QlessClient, qless } from 'nestjs-gearmonkey/qless';
 
-const ENTRIES = [GearMonkeyModule, jobd, JqClient, jq, QlessClient, qless];
+const ENTRIES = [GearMonkeyModule, BullModule, jobd, JqClient, jq, QlessClient, qless];
 
 const ignore = () => undefined;
 

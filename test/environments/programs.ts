@@ -133,6 +133,7 @@ void main();
 export const EVERY_ENTRY_POINT = `
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { instrumentation, subscribeTo, type RunEvent } from 'nestjs-gearmonkey';
+export type * as bullmq from 'nestjs-gearmonkey/bullmq';
 export type * as dashboard from 'nestjs-gearmonkey/dashboard';
 export type * as health from 'nestjs-gearmonkey/health';
 export type * as jobd from 'nestjs-gearmonkey/jobd';

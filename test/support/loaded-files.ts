@@ -4,7 +4,7 @@ import { expect } from '@jest/globals';
 const OPTIONAL =
   /node_modules\/(zod|mysql2|pg|kysely|better-sqlite3|libsql|@nestjs\/(swagger|terminus|testing|platform-express)|express|undici|prom-client|@opentelemetry|commander|cli-progress|vite|preact|croner|typescript)\//;
 /** Folders of their own: what the root shares with them lies elsewhere. */
-const OTHER_ENTRY_POINTS = ['jobd', 'qless', 'jq', 'testing', 'metrics', 'tracing', 'health'];
+const OTHER_ENTRY_POINTS = ['bullmq', 'jobd', 'qless', 'jq', 'testing', 'metrics', 'tracing', 'health'];
 
 /**
  * A program that prints every file that importing the root loads, as a module or by require, and of the package's own the

@@ -171,7 +171,8 @@ export class KnownFunctions {
     return payload;
   }
 
-  private definitionOf(ref: FunctionRef): AnyJobDefinition | undefined {
+  /** A definition, or the one that is registered by this name. */
+  definitionOf(ref: FunctionRef): AnyJobDefinition | undefined {
     return typeof ref === 'string' ? this.definitions.get(ref) : ref;
   }
 }

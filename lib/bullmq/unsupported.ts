@@ -1,0 +1,35 @@
+import { ConfigurationError } from '../job/errors.js';
+import { checkOptions } from '../job/known-options.js';
+
+/** The type of what there is in BullMQ and not here. The compiler shows what to use in its place. */
+export interface NotHere<Remedy extends string> {
+  readonly 'not in nestjs-gearmonkey/bullmq': Remedy;
+}
+
+/** Options of BullMQ that have no counterpart, and what to use in their place. */
+export type Remedies = Readonly<Record<string, string>>;
+
+/** Refuses them when the code is compiled. */
+export type Refused<R extends Remedies> = { readonly [Name in keyof R & string]?: NotHere<R[Name]> };
+
+/** @param what it is called in BullMQ @param remedy a sentence */
+export function unsupported(what: string, remedy: string): ConfigurationError {
+  return new ConfigurationError(`nestjs-gearmonkey/bullmq has no ${what}. ${remedy}`);
+}
+
+/** Returns a copy of the options. @throws ConfigurationError that names the remedy of one that is not supported */
+export function checkBullOptions<T extends object>(
+  user: string,
+  options: T,
+  known: ReadonlySet<string>,
+  remedies: Remedies,
+): T {
+  const checked = checkOptions(user, options, new Set([...known, ...Object.keys(remedies)]));
+  for (const [name, value] of Object.entries(checked)) {
+    const remedy = remedies[name];
+    if (remedy === undefined) continue;
+    if (value !== undefined) throw unsupported(`option \`${name}\` of ${user}`, remedy);
+    Reflect.deleteProperty(checked, name);
+  }
+  return checked;
+}
