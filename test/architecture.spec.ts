@@ -157,6 +157,7 @@ const MAY_START_PROCESSES = [
 
 /** What is to be looked at when a feature is removed, besides its own folder: docs/understand/architecture.md says what it is. */
 const FEATURES_OUTSIDE = {
+  bullmq: ['schedules'],
   cli: ['schedules'],
   dashboard: ['schedules', 'views'],
   doctor: ['limits', 'schedules'],

@@ -188,11 +188,11 @@ describe('BullModule', () => {
       }
       @OnWorkerEvent('completed')
       async onCompleted(job: Job<number, number>, result: number) {
-        seen.push(['completed', job.attemptsMade, result, await job.getState()]);
+        seen.push(['completed', job.name, job.attemptsMade, result, await job.getState()]);
       }
       @OnWorkerEvent('failed')
       async onFailed(job: Job, error: Error) {
-        seen.push(['failed', job.attemptsMade, error.message, await job.getState()]);
+        seen.push(['failed', job.name, job.attemptsMade, error.message, await job.getState()]);
       }
     }
     const { queue, app } = await queueOf(name, [Mails]);
@@ -200,8 +200,8 @@ describe('BullModule', () => {
     await queue.add('never', 0, { attempts: 1 });
     await until(() => seen.length === 2, { message: 'Both were told' });
     expect(seen).toEqual([
-      ['completed', 1, 42, 'completed'],
-      ['failed', 1, 'none', 'failed'],
+      ['completed', 'twice', 1, 42, 'completed'],
+      ['failed', 'never', 1, 'none', 'failed'],
     ]);
     const { worker } = app.get(Mails);
     expect([worker.concurrency, worker.isRunning(), worker.isPaused()]).toEqual([1, true, false]);
