@@ -46,6 +46,11 @@ const SERVER_NEEDS = [
     check: ['/usr/bin/python3', '-c', 'import msgpack'],
     packages: ['python3-msgpack'],
   },
+  {
+    name: "php with the extension 'redis'",
+    check: ['php', '-r', 'exit(extension_loaded("redis") ? 0 : 1);'],
+    packages: ['php-cli', 'php-redis'],
+  },
 ];
 
 /** Prevents Debian's packages from starting system services: the tests start their own servers. */
@@ -164,9 +169,9 @@ function failByHand(missing, reason) {
     [
       `${reason}. Missing: ${missing.map((need) => need.name).join('; ') || 'nothing any more, try again'}.`,
       'Install by hand what is missing, then run this again:',
-      '  Debian, Ubuntu  apt-get install redis-server mariadb-server postgresql openssl chromium tmux python3 python3-redis python3-msgpack',
-      '  Fedora          dnf install redis mariadb-server postgresql-server openssl chromium tmux python3 python3-redis python3-msgpack',
-      '  macOS           brew install redis mariadb postgresql openssl tmux; brew install --cask chromium; /usr/bin/python3 -m pip install --user redis msgpack',
+      '  Debian, Ubuntu  apt-get install redis-server mariadb-server postgresql openssl chromium tmux python3 python3-redis python3-msgpack php-cli php-redis',
+      '  Fedora          dnf install redis mariadb-server postgresql-server openssl chromium tmux python3 python3-redis python3-msgpack php-cli php-pecl-redis5',
+      '  macOS           brew install redis mariadb postgresql openssl tmux php && pecl install redis; brew install --cask chromium; /usr/bin/python3 -m pip install --user redis msgpack',
     ].join('\n'),
   );
 }
