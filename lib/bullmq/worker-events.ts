@@ -70,14 +70,14 @@ export class WorkerEvents {
   }
 
   private ended({ job, result, error }: Run, outcome: Outcome): void {
-    if (outcome.status === 'success') {
+    if ('output' in outcome) {
       job.attemptsMade++;
       job.finishedOn = Date.now();
       job.returnvalue = result;
       this.tell('completed', job, result, 'active');
-    } else if (outcome.status === 'error' || outcome.status === 'retry') {
+    } else if ('error' in outcome) {
       job.attemptsMade++;
-      if (outcome.status === 'error') job.finishedOn = Date.now();
+      if (!('delay' in outcome)) job.finishedOn = Date.now();
       job.failedReason = outcome.error.message;
       job.stacktrace = [...job.stacktrace, outcome.error.stack ?? outcome.error.message];
       this.tell('failed', job, error ?? asError(outcome.error), 'active');
