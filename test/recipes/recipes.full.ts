@@ -41,6 +41,38 @@ await files.write('part.txt', endless, aborted.signal).catch((error: Error) => c
 await files.read('part.txt').catch((error: Error) => console.log(error.name));
 `;
 
+/** Orders in PostgreSQL, with two relays at the same time. */
+const WITH_PRISMA = `
+import 'reflect-metadata';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
+import pg from 'pg';
+import { PrismaClient } from './generated/client.js';
+import { move, order, receipt } from './outbox.js';
+
+@Module({ imports: [GearMonkeyModule.forRoot({ connection: process.env['REDIS_URL'] ?? 'memory:' })] })
+class AppModule {}
+
+const connectionString = process.env['DATABASE_URL'] ?? '';
+const pool = new pg.Pool({ connectionString });
+await pool.query('CREATE TABLE orders (id serial PRIMARY KEY, item text NOT NULL)');
+await pool.query('CREATE TABLE outbox (id bigserial PRIMARY KEY, input jsonb NOT NULL)');
+const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString }) });
+const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
+const jobs = app.get(GearMonkeyClient);
+await order(prisma, 'tea');
+await order(prisma, 'nothing').catch(() => console.log('rolled back'));
+console.log(await Promise.all([move(prisma, jobs), move(prisma, jobs)]).then((moved) => moved.sort()));
+console.log(await prisma.order.count(), await prisma.outbox.count());
+console.log((await jobs.run(receipt, { order: 1, message: 1 })).created);
+await app.close();
+await prisma.$disconnect();
+await pool.query('DROP TABLE orders, outbox');
+await pool.end();
+`;
+
 describe('a recipe on Redis', () => {
   const redis = useRedis();
   let folder: RecipeFolder;
@@ -68,22 +100,27 @@ describe('a recipe with packages of its own', () => {
   beforeAll(async () => {
     folder = await temporaryFolder();
     const compilerOptions = { ...STRICT_APP, skipLibCheck: true, rootDir: 'src', outDir: 'dist' };
-    const s3 = blocks.find(({ path, file }) => path === 'docs/recipes/files.md' && file === 's3.ts');
     project = await Project.make(join(folder, 'app'), {
       packages: [
         await pack(folder),
         ...['@nestjs/common@12', '@nestjs/core@12', 'reflect-metadata', 'rxjs'],
         ...foreign.flatMap(({ packages }) => packages),
         ...['@aws-sdk/client-s3@3', '@aws-sdk/lib-storage@3', 's3rver@3'],
+        ...['@prisma/client@7', '@prisma/adapter-pg@7', 'prisma@7'],
       ],
       devPackages: ['typescript@6', '@types/node@22'],
       files: {
         'tsconfig.json': JSON.stringify({ compilerOptions, include: ['src'] }),
-        'src/s3.ts': s3?.code ?? '',
+        'src/s3.ts': codeOf('files', 'typescript', 's3.ts'),
         'src/in-s3.ts': IN_S3,
+        'prisma/schema.prisma': codeOf('transactions', 'prisma'),
+        'src/outbox.ts': codeOf('transactions', 'typescript', 'outbox.ts'),
+        'src/with-prisma.ts': WITH_PRISMA,
         ...Object.fromEntries(foreign.map(({ name, code }) => [`src/${name}.ts`, code])),
       },
     });
+    // Only migrations need the engine, which would be downloaded.
+    await project.run('env', 'PRISMA_SCHEMA_ENGINE_BINARY=/bin/true', 'prisma', 'generate');
     database = await PostgresServer.start();
   }, INSTALL_MS);
   afterEach(killProcesses);
@@ -94,6 +131,12 @@ describe('a recipe with packages of its own', () => {
 
   it('compiles strictly, and so does the storage of S3', async () => {
     await expect(project.run('tsc')).resolves.toMatchObject({ code: 0 });
+  });
+
+  it('saves orders and enqueues their jobs with Prisma', async () => {
+    const env = { ...process.env, NODE_OPTIONS: '', REDIS_URL: redis.url, DATABASE_URL: database.url };
+    const { stdout } = await runProgram(process.execPath, [project.path('dist/with-prisma.js')], { env });
+    expect(stdout).toBe('rolled back\n[ 0, 1 ]\n1 0\nfalse\n');
   });
 
   it('keeps files in S3: all of one, or nothing', async () => {
@@ -119,3 +162,12 @@ describe('a recipe with packages of its own', () => {
     },
   );
 });
+
+/** The block of a recipe's page. @throws if there is none */
+function codeOf(page: string, language: string, file?: string): string {
+  const found = blocks.find(
+    (block) => block.path === `docs/recipes/${page}.md` && block.language === language && block.file === file,
+  );
+  if (!found) throw new Error(`docs/recipes/${page}.md has no block ${file ?? language}.`);
+  return found.code;
+}
