@@ -10,7 +10,7 @@
  * With RECORD_DURATIONS=1, what each suite took goes into test/durations.json, which orders the suites.
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -146,12 +146,17 @@ function suitesIn(output) {
   }));
 }
 
-/** @param {Suite[]} suites */
+/**
+ * Those that did not run keep their durations.
+ * @param {Suite[]} suites
+ */
 function record(suites) {
   const file = join(root, 'test/durations.json');
-  const sorted = suites.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const durations = sorted.map(({ name, seconds }) => [name, Math.round(seconds * 10) / 10]);
-  writeFileSync(file, `${JSON.stringify(Object.fromEntries(durations), null, 2)}\n`);
+  const durations = new Map(Object.entries(JSON.parse(readFileSync(file, 'utf8'))));
+  for (const { name, seconds } of suites) durations.set(name, Math.round(seconds * 10) / 10);
+  const kept = [...durations].filter(([name]) => existsSync(join(root, name)));
+  const sorted = kept.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  writeFileSync(file, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
 }
 
 /** @param {string[]} asked what a suite that runs alone needs of them too */

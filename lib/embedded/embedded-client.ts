@@ -50,8 +50,8 @@ export class EmbeddedClient extends EventEmitter {
   status: 'wait' | 'ready' | 'end' = 'wait';
   readonly options: { host: string; reconnectOnError?: (error: Error) => boolean } = { host: 'memory' };
   private readonly channels = new Set<string>();
-  /** Commands behind one that blocks. */
-  private behind: (() => void)[] | undefined;
+  /** Commands behind one that blocks, each with what ends it if the connection is closed before. */
+  private behind: { run: () => void; refuse: (error: Error) => void }[] | undefined;
   private unblock: () => void = () => undefined;
 
   constructor(private readonly server: EmbeddedServer) {
@@ -138,7 +138,7 @@ export class EmbeddedClient extends EventEmitter {
       const commands = this.behind ?? [];
       this.behind = undefined;
       deliveries.add(() => resolve(popped));
-      for (const command of commands) command();
+      for (const { run, refuse } of commands) this.inOrder(run, refuse);
     };
     const timer = setTimeout(() => end(null), wait === 0 ? 2 ** 31 - 1 : wait);
     const stop = this.server.wait({ keys, serve: (key, item) => end(pairOf([key, item])) });
@@ -158,10 +158,10 @@ export class EmbeddedClient extends EventEmitter {
     );
   }
 
-  private inOrder(command: () => void, refuse: (error: Error) => void): void {
+  private inOrder(run: () => void, refuse: (error: Error) => void): void {
     if (this.status === 'end') refuse(new Error('Connection is closed.'));
-    else if (this.behind) this.behind.push(command);
-    else command();
+    else if (this.behind) this.behind.push({ run, refuse });
+    else run();
   }
 }
 

@@ -146,8 +146,7 @@ export class EmbeddedServer {
   private serveWaiters(): void {
     const { pushed } = this.db;
     for (const waiter of [...this.waiters]) {
-      const key = waiter.keys.find((one) => pushed.has(one));
-      const item = key === undefined ? undefined : this.pop([key]);
+      const item = this.pop(waiter.keys.filter((key) => pushed.has(key)));
       if (!item) continue;
       this.waiters.delete(waiter);
       waiter.serve(...item);

@@ -58,6 +58,10 @@ export class JobSteps {
   private readonly underWay: UnderWay;
   /** Fields that are written with the next ones. */
   private readonly unwritten = new Map<string, Payload>();
+  /** The last write. */
+  private written: Promise<void> = Promise.resolve();
+  /** The write that begins after the one under way, and takes along what is given until then. */
+  private joined?: Promise<void>;
 
   constructor(private readonly options: JobStepsOptions) {
     this.underWay = new UnderWay(options.claim.fn);
@@ -214,17 +218,46 @@ export class JobSteps {
     throw new StepsChangedError(fn, id, found);
   }
 
-  private async record(
+  /**
+   * Writes these fields with all that is still to be written. One write at a time: one that is repeated while the server refuses
+   * it may not come behind a later one. Steps that run side by side share the next one.
+   */
+  private record(
     recorded: Recorded,
-    written: readonly (readonly [field: string, value: Payload])[],
+    fields: readonly (readonly [field: string, value: Payload])[],
   ): Promise<void> {
+    for (const [field, value] of fields) this.unwritten.set(field, value);
+    if (this.joined) return this.joined;
+    const begin = () => {
+      this.joined = undefined;
+      return this.write(recorded);
+    };
+    this.joined = this.written.then(begin, begin);
+    return (this.written = this.joined);
+  }
+
+  private async write(recorded: Recorded): Promise<void> {
     const { claim, records, version, onLost } = this.options;
-    const list = writeStepList({ version, names: this.called });
-    const fields = new Map<string, Payload>([[STEPS_FIELD, list], ...this.unwritten, ...written]);
-    this.unwritten.clear();
-    const removed = recorded.outdated;
-    recorded.outdated = [];
-    if (!(await records?.write(claim, fields, removed))) onLost();
+    while (this.unwritten.size > 0) {
+      const list = writeStepList({ version, names: this.called });
+      const fields = new Map([[STEPS_FIELD, list], ...this.take()]);
+      const removed = recorded.outdated;
+      recorded.outdated = [];
+      if (!(await records?.write(claim, fields, removed))) onLost();
+    }
+  }
+
+  /** Fields to write, as many as one large step would take. */
+  private take(): [field: string, value: Payload][] {
+    const taken: [string, Payload][] = [];
+    let bytes = 0;
+    for (const [field, value] of this.unwritten) {
+      bytes += payloadBytes(value);
+      if (taken.length > 0 && bytes > this.options.maxStepBytes) break;
+      taken.push([field, value]);
+      this.unwritten.delete(field);
+    }
+    return taken;
   }
 
   private encode(name: string, value: unknown, codec = this.options.codec): Payload {

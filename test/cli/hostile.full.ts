@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { useGearMonkey } from '../gearmonkey/use-gearmonkey.js';
 import { runWorker } from '../support/run-worker.js';
 import { killProcesses } from '../support/test-process.js';
@@ -41,32 +41,37 @@ describe('gearmonkey with hostile data', () => {
     return fn;
   }
 
-  it('lets no control character through to the terminal, and breaks no line', async () => {
-    const fn = await hostileJobs();
+  describe('lets no control character through to the terminal, and breaks no line', () => {
+    let fn = '';
+    beforeAll(async () => void (fn = await hostileJobs()));
+
+    /** What is asked, of the function FN. */
     const calls = [
-      ...['waiting', 'succeeded', 'failed'].map((state) => ['list', fn, '--state', state, '--payloads']),
-      ...['1', '2', '3', `4${HOSTILE}`].map((id) => ['get', fn, id]),
-      ...[['watch', fn, '1'], ['watch', fn, '2'], ['failures', fn], ['overview'], ['doctor']],
+      ...['waiting', 'succeeded', 'failed'].map((state) => ['list', 'FN', '--state', state, '--payloads']),
+      ...['1', '2', '3', `4${HOSTILE}`].map((id) => ['get', 'FN', id]),
+      ...[['watch', 'FN', '1'], ['watch', 'FN', '2'], ['failures', 'FN'], ['overview'], ['doctor']],
       ...[
-        ['retry', fn, HOSTILE],
-        ['cancel', fn, `4${HOSTILE}`],
-        ['list', fn, '--page', HOSTILE],
+        ['retry', 'FN', HOSTILE],
+        ['cancel', 'FN', `4${HOSTILE}`],
+        ['list', 'FN', '--page', HOSTILE],
       ],
       ...[
-        ['workers', `${fn}${HOSTILE}`],
+        ['workers', `FN${HOSTILE}`],
         ['recur', 'get', HOSTILE],
-        ['stats', fn, '--from', HOSTILE],
+        ['stats', 'FN', '--from', HOSTILE],
       ],
-      ...[[HOSTILE], ['get', fn, '1', '--codec', HOSTILE], ['get', fn, '1', '--redis', HOSTILE]],
+      ...[[HOSTILE], ['get', 'FN', '1', '--codec', HOSTILE], ['get', 'FN', '1', '--redis', HOSTILE]],
     ];
-    for (const call of calls)
-      for (const args of [call, [...call, '--json']]) {
+    it.each(calls.map((call) => [JSON.stringify(call), call] as const))('%s', async (_, call) => {
+      const ofFunction = call.map((word) => word.replace('FN', fn));
+      for (const args of [ofFunction, [...ofFunction, '--json']]) {
         const { stdout, stderr } = await ask(...args);
         const printed = stdout + stderr;
         expect({ args, printed }).not.toMatchObject({ printed: expect.stringMatching(CONTROLS) });
         expect({ args, printed }).not.toMatchObject({ printed: expect.stringMatching(/^ *\|? *spoofed/m) });
         expect(printed).not.toBe('');
       }
+    });
   });
 
   it('ends quietly if the reader of a list is gone', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { RunningJob } from 'nestjs-gearmonkey';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
@@ -117,6 +118,36 @@ describe.each(Object.entries(FAULTS))('while a server refuses writes with %s', (
     expect(runs).toBe(1);
     expect(problems.filter((message) => message.includes('lease'))).toEqual([]);
     await expect(server.redis.exists(`lease:${fn}`)).resolves.toBe(0);
+  });
+
+  it('a step waits, and one that is recorded after it keeps its place', async () => {
+    const [mayBegin, isRefused, isTaken] = [gate(), gate(), gate()];
+    const effects: string[] = [];
+    const handle = async (_: unknown, job: RunningJob) => {
+      await mayBegin.passed;
+      const first = job.step('first', () => effects.push('first'));
+      await isRefused.passed;
+      const second = job.step('second', async () => {
+        await isTaken.passed;
+        effects.push('second');
+      });
+      await Promise.all([first, second]);
+      if (job.attempts === 1) throw new Error('as told');
+    };
+    await runWorker(actors.source(), fn, handle, { retry: { attempts: 2, delay: 10, jitter: 0 } });
+    const client = actors.client();
+    const { id } = await client.run(fn, 1);
+    await eventually(async () => expect((await client.get(fn, id))?.state).toBe('running'));
+    await refuse();
+    mayBegin.open();
+    await eventually(async () => expect(await server.redis.info('errorstats')).toContain(`_${code}:`));
+    isRefused.open();
+    await takeAgain();
+    isTaken.open();
+    await eventually(async () =>
+      expect(await client.get(fn, id)).toMatchObject({ state: 'succeeded', attempts: 2 }),
+    );
+    expect(effects).toEqual(['first', 'second']);
   });
 
   it('a failed attempt waits, and is tried again once', async () => {

@@ -51,6 +51,14 @@ describe('JobSteps', () => {
     expect(ran).toEqual(['one', 'two', 'three']);
   });
 
+  it('writes steps that run side by side together, as far as they are no more than one large step', async () => {
+    const steps = nextRun();
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    await Promise.all(names.map((name) => steps.run(name, () => (name === 'd' ? 'd'.repeat(70) : name))));
+    const written = ['abc', 'd', 'e'].map((some) => ['steps', ...[...some].map((name) => `step:${name}`)]);
+    expect(records.writes).toEqual(written);
+  });
+
   it('begins anew in another version, whose first step removes what the old one recorded', async () => {
     const old = nextRun('1');
     for (const name of ['one', 'two']) await step(old, name);

@@ -14,6 +14,8 @@ export function claimOf(run: number): Claim {
 export class KeptRecords implements StepRecords {
   readonly codec = codecOf('json');
   readonly fields = new Map<string, Uint8Array>();
+  /** The names of the fields of each write. */
+  readonly writes: string[][] = [];
   readonly streamed: { kind: StreamKind; sent: number; entries: number }[] = [];
   /** Whether another worker has the job. */
   isLost = false;
@@ -42,6 +44,7 @@ export class KeptRecords implements StepRecords {
     removed: readonly string[],
   ): Promise<boolean> {
     if (this.isLost) return false;
+    this.writes.push([...fields.keys()]);
     for (const name of removed) this.fields.delete(name);
     for (const [name, value] of fields) this.fields.set(name, bytesOf(value));
     return true;
