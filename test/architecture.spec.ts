@@ -38,8 +38,9 @@ const ARROWS: Arrows = {
   jq: [...SYSTEM, 'metrics'],
   jobd: [...TOOLS, 'metrics', 'worker', 'nest'],
   doctor: ['job', 'redis', 'gearmonkey'],
+  import: ['job', 'redis', 'gearmonkey'],
   // On no other list, so that nothing imports it.
-  cli: [...CORE, 'index', 'doctor', 'dashboard', 'qless', 'jq', 'jobd'],
+  cli: [...CORE, 'index', 'doctor', 'import', 'dashboard', 'qless', 'jq', 'jobd'],
 
   'embedded/lua': [],
   'embedded/store': ['lua'],

@@ -7,6 +7,7 @@ import { addDoctor } from './gearmonkey/commands/doctor.js';
 import { addEvents } from './gearmonkey/commands/events.js';
 import { addFailures } from './gearmonkey/commands/failures.js';
 import { addGet } from './gearmonkey/commands/get.js';
+import { addImport } from './gearmonkey/commands/import.js';
 import { addLimits } from './gearmonkey/commands/limits.js';
 import { addList } from './gearmonkey/commands/list.js';
 import { addMend } from './gearmonkey/commands/mend.js';
@@ -26,6 +27,7 @@ const COMMANDS = [
   ...[addRun, addWatch, addEvents, addGet, addCancel, addSignal],
   ...[addFailures, addMend],
   ...[addWorkers, addLimits, addPause, addRecur],
+  addImport,
   ...[addList, addOverview, addStats, addTop, addDoctor, addDashboard],
 ];
 

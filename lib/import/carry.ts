@@ -1,0 +1,103 @@
+import { createJobs } from '../gearmonkey/core/client/create-jobs.js';
+import type { Call } from '../gearmonkey/core/client/enqueue-call.js';
+import type { EnqueuedKey } from '../gearmonkey/core/client/enqueued-key.js';
+import { FunctionIndex } from '../gearmonkey/core/wire/function-index.js';
+import { newMark, type KeysOf } from '../gearmonkey/core/wire/protocol.js';
+import { createUnique } from '../gearmonkey/features/unique/create-unique.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
+import type { PlannedJob } from './found-job.js';
+
+/** How long a function's server remembers a batch that was not finished: an import may be continued so much later. */
+const MEMORY_SECONDS = 400 * 24 * 3600;
+/** The same once the import has ended: another process may still have a call of it under way. */
+const AFTERWARDS_SECONDS = 24 * 3600;
+
+/** A batch of jobs that have left their queue. */
+export interface TakenBatch {
+  /** The import's name. */
+  readonly name: string;
+  /** Each batch has a higher one. */
+  readonly number: number;
+  readonly jobs: readonly PlannedJob[];
+}
+
+/** Creates jobs in functions, each once, however often a batch is carried. */
+export class Carrier {
+  private readonly senders = new Set<string>();
+  private readonly index: FunctionIndex;
+
+  constructor(
+    private readonly target: RedisConnection,
+    private readonly keysOf: KeysOf,
+  ) {
+    this.index = new FunctionIndex(keysOf);
+  }
+
+  /**
+   * Jobs that go to the same place are one call. A call has a sender of its own, by its place in the batch, so that the server
+   * knows for each whether it was made. Jobs whose unique key has a job already are created without it: none may be lost.
+   */
+  async carry({ name, number, jobs }: TakenBatch): Promise<void> {
+    const calls = groupsOf(jobs).map(async (group, index) => {
+      const created = await this.create(group, `${name}:${index}`, number);
+      const refused = group.filter((_, at) => created[at]?.created === false);
+      if (refused.length > 0) await this.create(refused.map(withoutKey), `${name}:${index}:again`, number);
+    });
+    // All have to end before an error is thrown: what goes on would be carried while the program ends.
+    for (const result of await Promise.allSettled(calls)) if (result.status === 'rejected') throw result.reason;
+  }
+
+  /** The import is over. */
+  async forget(): Promise<void> {
+    for (const key of this.senders)
+      await this.target.insist((redis) => redis.expire(key, AFTERWARDS_SECONDS));
+  }
+
+  private create(jobs: readonly PlannedJob[], sender: string, number: number): Promise<EnqueuedKey[]> {
+    const call = callOf(jobs);
+    const k = this.keysOf(call.fn);
+    const key = `${k.senders}import:${sender}`;
+    this.senders.add(key);
+    this.index.note(() => this.target.ready(), [call.fn]);
+    return this.target.insist((redis) =>
+      createJobs(redis, call, {
+        k,
+        sender: { key, calls: number },
+        memorySeconds: MEMORY_SECONDS,
+        ways: [createUnique],
+      }),
+    );
+  }
+}
+
+/** Jobs by where they go, in the order of the first of each: a batch always has the same groups. */
+function groupsOf(jobs: readonly PlannedJob[]): PlannedJob[][] {
+  const groups = new Map<string, PlannedJob[]>();
+  for (const job of jobs) {
+    const { fn, queue, due = '', key } = job;
+    const place = JSON.stringify([fn, queue, due, key !== undefined]);
+    const group = groups.get(place);
+    if (group) group.push(job);
+    else groups.set(place, [job]);
+  }
+  return [...groups.values()];
+}
+
+function withoutKey({ key: _, ...job }: PlannedJob): PlannedJob {
+  return job;
+}
+
+function callOf(jobs: readonly PlannedJob[]): Call {
+  const [{ fn, queue, due }] = jobs as readonly [PlannedJob];
+  const inputs = jobs.map(({ input, base64 }) => (base64 ? Buffer.from(input, 'base64') : input));
+  const rule = { kind: 'unfinished' } as const;
+  const keyed = jobs.flatMap(({ key }, index) =>
+    key === undefined ? [] : [[index, { rule, key }] as const],
+  );
+  return {
+    ...{ fn, inputs, mark: newMark(), limitKeys: [], most: jobs.length, size: 0, until: Infinity },
+    placement: { queue, ...(due !== undefined && { score: due / 1000 }) },
+    options: jobs.map(({ options }) => options),
+    ...(keyed.length > 0 && { unique: new Map(keyed) }),
+  };
+}

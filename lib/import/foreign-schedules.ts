@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto';
+import type { Cluster, Redis } from 'ioredis';
+import { checkScheduleId, specOf, type ScheduleOptions } from '../gearmonkey/features/schedules/recur-options.js';
+import { loadPatterns, nextSlot } from '../gearmonkey/features/schedules/timing.js';
+import { defined } from '../job/defined.js';
+import { dueOf } from './foreign-system.js';
+import { backoffOf, headersOf, numberOf, objectOf, retryOf, timeOf } from './found-job.js';
+
+/** A schedule of another system, as it is stored. */
+export interface StoredForeignSchedule {
+  readonly key: string;
+  /** The time of the next job, in ms since 1970, as it is stored. */
+  readonly score: string;
+  readonly hash: Readonly<Record<string, string>>;
+  /** The next job, if it is there, and from when it may run if it is delayed. */
+  readonly job?: { readonly id: string; readonly hash: Readonly<Record<string, string>>; readonly due?: number };
+}
+
+/** Options of `recur`, with times in ms since 1970, and without the input. */
+type PlannedTimes = Omit<ScheduleOptions, 'from' | 'until' | 'input'> & { from?: number; until?: number };
+
+/** The schedule that takes its place. */
+export interface PlannedSchedule {
+  readonly fn: string;
+  /** Absent if no more jobs follow. */
+  readonly options?: PlannedTimes;
+  /** JSON. */
+  readonly data: string;
+  /** The id of the delayed job that goes with it. */
+  readonly job?: string;
+}
+
+/** Reads a page of schedules. */
+export async function readSchedules(
+  redis: Redis | Cluster,
+  base: string,
+  first: number,
+  most: number,
+): Promise<StoredForeignSchedule[]> {
+  const last = String(first + most - 1);
+  const entries = await redis.zrange(`${base}repeat`, String(first), last, 'WITHSCORES');
+  const found = [];
+  for (let i = 0; i + 1 < entries.length; i += 2)
+    found.push(readSchedule(redis, base, entries[i] as string, entries[i + 1] as string));
+  return Promise.all(found);
+}
+
+async function readSchedule(
+  redis: Redis | Cluster,
+  base: string,
+  key: string,
+  score: string,
+): Promise<StoredForeignSchedule> {
+  const hash = await hashOf(redis, `${base}repeat:${key}`);
+  for (const id of idsOfNext(key, score)) {
+    const [job, delayed] = await Promise.all([
+      hashOf(redis, base + id),
+      redis.zscore(`${base}delayed`, id),
+    ]);
+    if (Object.keys(job).length > 0)
+      return { key, score, hash, job: defined({ id, hash: job, due: delayed === null ? undefined : dueOf(delayed) }) };
+  }
+  return { key, score, hash };
+}
+
+/** Empty if there is none, or if the key has another type. */
+async function hashOf(redis: Redis | Cluster, key: string): Promise<Record<string, string>> {
+  return redis.hgetall(key).catch((error: unknown) => {
+    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return {};
+    throw error;
+  });
+}
+
+/** The ids that the next job may have: of schedulers, of repeatable jobs of BullMQ 4, and of Bull. */
+function idsOfNext(key: string, score: string): string[] {
+  const [name = '', id = ''] = key.split(':');
+  const old = (jobId: string) => `repeat:${md5(name + jobId + md5(key))}:${score}`;
+  return [`repeat:${key}:${score}`, old(id), old(id === '' ? ':' : `${id}:`)];
+}
+
+function md5(text: string): string {
+  return createHash('md5').update(text).digest('hex');
+}
+
+/**
+ * The schedule that takes its place, or undefined if none would have the same times: then it stays.
+ *
+ * @param now in ms since 1970, of this machine
+ */
+export async function planSchedule(
+  stored: StoredForeignSchedule,
+  functionOf: (name: string | undefined) => string | undefined,
+  now: number,
+): Promise<PlannedSchedule | undefined> {
+  const { key, hash, job } = stored;
+  const next = job?.due ?? Number(stored.score);
+  const jobOptions = objectOf(job?.hash['opts'] ?? hash['opts'] ?? '{}');
+  const data = job?.hash['data'] ?? hash['data'] ?? (hash['ic'] === undefined ? undefined : '{}');
+  if (!jobOptions || data === undefined || !isJson(data)) return undefined;
+  const repeat = { ...(jobOptions['repeat'] as Record<string, unknown> | undefined), ...hash };
+  const name = job?.hash['name'] ?? hash['name'];
+  const fn = functionOf(name === '__default__' ? undefined : name);
+  if (fn === undefined) return undefined;
+
+  // A next job that is due waits, or runs: it is carried over by itself, and the schedule goes on after it.
+  const goes = job !== undefined && job.due !== undefined && next > now;
+  const left = remaining(repeat, jobOptions, goes);
+  if (left !== undefined && left <= 0) return { fn, data };
+  const { attempts, backoff } = jobOptions;
+  const headers = headersOf({ id: key, name });
+  const retry = retryOf({ attempts: numberOf(attempts), made: 0, backoff: backoffOf(backoff) });
+  const options = defined({ id: idOf(key, name ?? fn), limit: left, until: timeOf(repeat['endDate']), headers, retry });
+  const timing = await timingOf(repeat, next, now);
+  if (!timing) return undefined;
+  const planned = { fn, data, options: { ...options, ...timing } };
+  try {
+    checkScheduleId(options.id);
+    const { id: _, input: _input, ...checked } = recurOptions(planned) ?? options;
+    specOf(checked);
+  } catch {
+    return undefined;
+  }
+  return defined({ ...planned, job: goes ? job.id : undefined });
+}
+
+/** What `recur` takes. */
+export function recurOptions({ options, data }: PlannedSchedule & { options: PlannedTimes }): ScheduleOptions {
+  const { from, until, ...rest } = options;
+  return {
+    ...rest,
+    input: JSON.parse(data) as unknown,
+    ...(from !== undefined && { from: new Date(from) }),
+    ...(until !== undefined && { until: new Date(until) }),
+  };
+}
+
+/** How many jobs may follow; undefined for any number. The next one was counted when it was made. */
+function remaining(
+  repeat: Record<string, unknown>,
+  options: Record<string, unknown>,
+  goes: boolean,
+): number | undefined {
+  const limit = numberOf(repeat['limit']);
+  if (limit === 0) return undefined;
+  const { count = repeat['count'] } = (options['repeat'] ?? {}) as { count?: unknown };
+  return limit - (Math.max(1, numberOf(count)) - (goes ? 1 : 0));
+}
+
+type Times = Pick<PlannedTimes, 'cron' | 'seconds' | 'timezone' | 'every' | 'from'>;
+
+/** Its times from the next one on; undefined if a schedule here would have another next one. */
+async function timingOf(repeat: Record<string, unknown>, next: number, now: number): Promise<Times | undefined> {
+  const every = numberOf(repeat['every']);
+  if (every > 0) return { every, from: next > now ? next : next + every * Math.ceil((now - next) / every) };
+  const cron = String(repeat['pattern'] ?? repeat['cron'] ?? '').trim();
+  const seconds = !cron.startsWith('@') && cron.split(/\s+/).length === 6;
+  const { tz } = repeat;
+  // Without a zone it goes by the clock of the machine where it was added.
+  const zones = typeof tz === 'string' && tz !== '' ? [tz] : ['UTC', Intl.DateTimeFormat().resolvedOptions().timeZone];
+  await loadPatterns();
+  for (const timezone of zones) {
+    const timing = { cron, timezone, ...(seconds && { seconds }) };
+    if (next <= now) return timing;
+    if (isNext(timing, next)) return { ...timing, from: next };
+  }
+  return undefined;
+}
+
+function isNext(timing: Times, next: number): boolean {
+  try {
+    return nextSlot(timing as { cron: string }, next - 1)?.time === next;
+  } catch {
+    return false;
+  }
+}
+
+/** Names of the app's own stay; hashes, and keys of several parts, get the job's name in front. */
+function idOf(key: string, name: string): string {
+  const isOwn = !/[\s:]/.test(key) && !/^[0-9a-f]{32}$/.test(key);
+  return isOwn ? key : `${name.replaceAll(/\s+/g, '-')}-${md5(key).slice(0, 8)}`;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,325 @@
+import { randomUUID } from 'node:crypto';
+import type { Cluster, Redis } from 'ioredis';
+import type { GearMonkeyClient } from '../gearmonkey/client.js';
+import type { KeysOf } from '../gearmonkey/core/wire/protocol.js';
+import { ConfigurationError } from '../job/errors.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
+import { Carrier } from './carry.js';
+import {
+  planSchedule,
+  readSchedules,
+  recurOptions,
+  type PlannedSchedule,
+  type StoredForeignSchedule,
+} from './foreign-schedules.js';
+import type { ForeignState, ForeignSystem, Place } from './foreign-system.js';
+import { planJob, type LeftReason, type PlannedJob, type Rules } from './found-job.js';
+import { ImportCount, type ImportReport } from './import-report.js';
+import * as scripts from './import-scripts.js';
+
+/** What an import does with a queue. */
+export interface ImportOptions {
+  readonly system: ForeignSystem;
+  readonly queue: string;
+  /** @default that of the system */
+  readonly prefix?: string | undefined;
+  readonly rules: Rules;
+  /** Also failed jobs. */
+  readonly failed: boolean;
+  /** Only counts. */
+  readonly dryRun: boolean;
+  /** Most jobs of a step. */
+  readonly batch: number;
+  /** Ends it after the step that runs. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (moved: number) => void;
+}
+
+/** Where jobs come from, and where they go. */
+export interface ImportServers {
+  readonly source: RedisConnection;
+  readonly target: RedisConnection;
+  readonly client: GearMonkeyClient;
+  readonly keysOf: KeysOf;
+}
+
+/** A page of jobs ends after so many bytes of data. */
+const PAGE_BYTES = 1024 * 1024;
+/** How often it looks through a queue that changes meanwhile. */
+const MAX_ROUNDS = 3;
+/** What workers and producers may have moved the jobs of a list by, from when they are read until they are taken. */
+const DRIFT = 10_000;
+/** Events that a queue keeps if it does not say how many. */
+const DEFAULT_EVENTS = 10_000;
+
+/** A batch as the journal has it. */
+interface Batch {
+  /** Tells it from those of other processes. */
+  readonly by: string;
+  readonly state?: ForeignState;
+  readonly jobs?: readonly PlannedJob[];
+  readonly schedule?: PlannedSchedule;
+}
+
+/**
+ * Moves the jobs of a queue into functions, in steps of three calls: one takes jobs out of the queue and writes them into a journal
+ * beside it, one creates them, one deletes them and the journal's entry. Each may be made again, and each import first ends
+ * the step that an earlier one has begun.
+ */
+export class QueueImport {
+  private readonly base: string;
+  private readonly journal: string;
+  private readonly carrier: Carrier;
+  private readonly id = randomUUID();
+  private readonly count = new ImportCount();
+  /** Schedules that stay, and the ids of their next jobs: only their queue makes the job after it. */
+  private readonly keptSchedules = new Set<string>();
+  /** In a dry run: next jobs that would go with their schedules. */
+  private readonly withSchedules = new Set<string>();
+  private events: number | '' = '';
+  private steps = 0;
+
+  constructor(
+    private readonly servers: ImportServers,
+    private readonly options: ImportOptions,
+  ) {
+    const { system, queue, prefix = system.prefix } = options;
+    this.base = `${prefix}:${queue}:`;
+    this.journal = `${this.base}gearmonkey:import`;
+    this.carrier = new Carrier(servers.target, servers.keysOf);
+  }
+
+  /** @throws ConfigurationError if there is no such queue, or its journal can't be read */
+  async run(): Promise<ImportReport> {
+    const { system, queue, dryRun, signal } = this.options;
+    await this.check();
+    if (!dryRun) await this.endStep();
+    for (let round = 1, before = -1; round <= MAX_ROUNDS && !signal.aborted; round++) {
+      if (this.count.total === before) break;
+      before = this.count.total;
+      this.count.beginRound();
+      await this.lookThrough();
+      if (dryRun) break;
+    }
+    await this.countLeft();
+    if (!dryRun && !signal.aborted) await this.close();
+    return this.count.report({ system: system.name, queue, dryRun, interrupted: signal.aborted });
+  }
+
+  private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
+    return this.servers.source.insist(question);
+  }
+
+  private async check(): Promise<void> {
+    const { system, queue } = this.options;
+    const keys = [...system.places, ...system.left].map(({ key }) => this.base + key);
+    const others = ['meta', 'id', 'repeat', 'jobs', 'completed'].map((key) => this.base + key);
+    const found = await this.ask((redis) => redis.exists(...keys, ...others, this.journal));
+    if (found === 0)
+      throw new ConfigurationError(
+        `There is no queue "${queue}" of ${system.name}: no key begins with "${this.base}". Check \`--queue\`, \`--prefix\` and the server.`,
+      );
+    if (system.hasEvents) {
+      const most = await this.ask((redis) => redis.hget(`${this.base}meta`, 'opts.maxLenEvents'));
+      this.events = most !== null && /^\d{1,9}$/.test(most) ? Number(most) : DEFAULT_EVENTS;
+    }
+  }
+
+  private async lookThrough(): Promise<void> {
+    const { system, failed, signal } = this.options;
+    if (system.hasSchedules) await this.moveSchedules();
+    for (const place of system.places) {
+      if (signal.aborted) return;
+      if (place.state !== 'failed' || failed) await this.movePlace(place);
+    }
+  }
+
+  private async movePlace(place: Place): Promise<void> {
+    const length = await this.sizeOf(place);
+    let cursor: string | number = 0;
+    for (let looked = 0; looked <= length + this.options.batch && !this.options.signal.aborted; ) {
+      const page = await this.readPage(place, cursor);
+      const planned = page.jobs.map((job) => this.plan(job, place.state));
+      const goes = page.jobs.flatMap((job, index) => {
+        const plan = planned[index];
+        return typeof plan === 'object' ? [{ job, plan }] : [];
+      });
+      const isOurs = await this.takeAndCarry(place, goes);
+      if (isOurs) {
+        looked += Math.max(1, page.jobs.length);
+        planned.forEach((plan, index) => {
+          if (typeof plan === 'string') this.count.left(plan, page.jobs[index]?.id ?? '');
+        });
+        cursor = place.kind === 'set' ? page.cursor : this.after(Number(cursor), page.jobs.length, goes.length);
+      }
+      const isOver = place.kind === 'set' ? isOurs && page.cursor === '0' : page.jobs.length === 0;
+      if (isOver) return;
+    }
+  }
+
+  /** What was taken is no longer there, so that others have its place. */
+  private after(cursor: number, looked: number, taken: number): number {
+    return cursor + (this.options.dryRun ? looked : looked - taken);
+  }
+
+  private readPage({ key, kind }: Place, cursor: string | number): Promise<scripts.ReadPage> {
+    const { system, batch, rules } = this.options;
+    // JSON may be larger than what a codec makes of it.
+    const largest = rules.codec === undefined || rules.codec === 'json' ? rules.largest : 4 * rules.largest;
+    return this.ask((redis) =>
+      scripts.read.run(
+        redis,
+        [this.base + key, this.base + system.jobs],
+        ...([kind, system.layout, cursor, batch, largest, PAGE_BYTES, system.fields] as const),
+      ),
+    );
+  }
+
+  /** Undefined for what is no job. */
+  private plan(job: scripts.ReadJob, state: ForeignState): PlannedJob | LeftReason | undefined {
+    // BullMQ before version 5 wakes workers by such an entry.
+    if (/^0:\d+$/.test(job.id) && job.state === 'gone') return undefined;
+    if (this.withSchedules.has(job.id)) return undefined;
+    if (this.keptSchedules.has(job.id)) return 'schedule';
+    const found = this.options.system.toFound(job, state);
+    if (typeof found === 'string') return found;
+    if (found.schedule !== undefined && this.keptSchedules.has(found.schedule)) return 'schedule';
+    return planJob(found, this.options.rules);
+  }
+
+  /** Returns false if another step had to be ended first. */
+  private async takeAndCarry(
+    place: Place,
+    goes: readonly { readonly job: scripts.ReadJob; readonly plan: PlannedJob }[],
+  ): Promise<boolean> {
+    const { dryRun, system } = this.options;
+    if (goes.length === 0) return true;
+    if (dryRun) {
+      for (const { plan } of goes) this.count.moved(place.state, plan.fn);
+      return true;
+    }
+    const batch = this.batchOf({ state: place.state, jobs: goes.map(({ plan }) => plan) });
+    const keys = [this.journal, this.base + place.key, this.base + system.jobs, `${this.base}priority`];
+    const jobs = goes.flatMap(({ job: { id, score, fingerprint } }) => [id, score, fingerprint]);
+    // Those that stay are before them.
+    const depth = this.count.leftTotal + system.places.length + goes.length + DRIFT;
+    const journal = await this.ask((redis) =>
+      scripts.take.run(redis, keys, place.kind, system.layout, depth, this.id, batch, jobs),
+    );
+    if (journal) await this.finishStep(journal);
+    return journal === undefined || journal.batch === batch;
+  }
+
+  private batchOf(batch: Omit<Batch, 'by'>): string {
+    this.steps += 1;
+    return JSON.stringify({ by: `${this.id}:${this.steps}`, ...batch });
+  }
+
+  /** Ends the step that an earlier import has begun. */
+  private async endStep(): Promise<void> {
+    const fields = await this.ask((redis) => redis.hmget(this.journal, ...scripts.JOURNAL_FIELDS));
+    const journal = scripts.readJournal(fields);
+    if (!journal) return;
+    this.count.resumed();
+    await this.finishStep(journal);
+  }
+
+  private async finishStep(journal: scripts.Journal): Promise<void> {
+    const { name, number, taken } = journal;
+    const { state, jobs = [], schedule } = this.readBatch(journal);
+    const { system } = this.options;
+    const carried = jobs.filter((_, index) => taken[index] === '1');
+    if (schedule) await this.makeSchedule(schedule);
+    await this.carrier.carry({ name, number: Number(number), jobs: carried });
+    const keys = [this.journal, this.base + system.jobs, `${this.base}events`, `${this.base}de:`];
+    const ids = carried.map(({ id }) => id);
+    await this.ask((redis) =>
+      scripts.finish.run(redis, keys, name, number, system.layout, this.events, ids),
+    );
+    for (const { fn } of carried) this.count.moved(state ?? 'waiting', fn);
+    if (schedule) this.count.moved('schedules', schedule.fn);
+    this.options.onProgress(this.count.total);
+  }
+
+  private readBatch({ batch }: scripts.Journal): Batch {
+    try {
+      return JSON.parse(batch) as Batch;
+    } catch (cause) {
+      throw new ConfigurationError(
+        `The key "${this.journal}" is not what an import has written. Look at it, and delete it if no import has to be continued.`,
+        { cause },
+      );
+    }
+  }
+
+  private async moveSchedules(): Promise<void> {
+    const { batch, signal } = this.options;
+    const length = await this.ask((redis) => redis.zcard(`${this.base}repeat`));
+    for (let looked = 0, first = 0; looked <= length && !signal.aborted; ) {
+      const page = await this.ask((redis) => readSchedules(redis, this.base, first, batch));
+      if (page.length === 0) return;
+      for (const stored of page) {
+        looked += 1;
+        if (signal.aborted) return;
+        if (!(await this.moveSchedule(stored))) first += 1;
+      }
+    }
+  }
+
+  /** Returns whether it has left its queue. */
+  private async moveSchedule(stored: StoredForeignSchedule): Promise<boolean> {
+    const { rules, dryRun } = this.options;
+    const planned = await planSchedule(stored, rules.functionOf, Date.now());
+    const isKnown = planned?.options && (await this.servers.client.schedules.get(planned.options.id)) !== null;
+    if (!planned || isKnown) {
+      this.keptSchedules.add(stored.key);
+      if (stored.job) this.keptSchedules.add(stored.job.id);
+      this.count.left('schedule', stored.key);
+      return false;
+    }
+    if (dryRun) {
+      this.count.moved('schedules', planned.fn);
+      if (planned.job !== undefined) this.withSchedules.add(planned.job);
+      return false;
+    }
+    return this.takeSchedule(stored, planned);
+  }
+
+  private async takeSchedule({ key, score }: StoredForeignSchedule, schedule: PlannedSchedule): Promise<boolean> {
+    const { job = '' } = schedule;
+    const batch = this.batchOf({ schedule });
+    const [repeat, delayed] = [`${this.base}repeat`, `${this.base}delayed`];
+    const keys = [this.journal, repeat, `${repeat}:${key}`, delayed, this.base + job];
+    const journal = await this.ask((redis) =>
+      scripts.takeSchedule.run(redis, keys, this.id, batch, key, score, job),
+    );
+    if (journal) await this.finishStep(journal);
+    return journal?.batch === batch;
+  }
+
+  /** Made again, it changes nothing. */
+  private async makeSchedule({ options, ...schedule }: PlannedSchedule): Promise<void> {
+    if (options) await this.servers.client.recur(schedule.fn, recurOptions({ ...schedule, options }));
+  }
+
+  private async countLeft(): Promise<void> {
+    for (const { reason, key, kind } of this.options.system.left) {
+      const size = await this.sizeOf({ key, kind });
+      if (size > 0) this.count.leftMany(reason, size);
+    }
+    const failed = this.options.system.places.find(({ state }) => state === 'failed');
+    const size = failed && !this.options.failed ? await this.sizeOf(failed) : 0;
+    if (size > 0) this.count.leftMany('failed', size);
+  }
+
+  private sizeOf({ key, kind }: Pick<Place, 'key' | 'kind'>): Promise<number> {
+    const command = { list: 'llen', zset: 'zcard', set: 'scard' } as const;
+    return this.ask((redis) => redis[command[kind]](this.base + key));
+  }
+
+  private async close(): Promise<void> {
+    const name = await this.ask((redis) => redis.hget(this.journal, 'name'));
+    if (name !== null) await this.ask((redis) => scripts.close.run(redis, [this.journal], name));
+    await this.carrier.forget();
+  }
+}

@@ -1,0 +1,3 @@
+import { readLuaFiles, type LuaFiles } from '../redis/lua-files.js';
+
+export const LUA: LuaFiles = readLuaFiles(new URL('./scripts/', import.meta.url));
