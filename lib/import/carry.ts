@@ -4,6 +4,7 @@ import type { EnqueuedKey } from '../gearmonkey/core/client/enqueued-key.js';
 import { FunctionIndex } from '../gearmonkey/core/wire/function-index.js';
 import { newMark, type KeysOf } from '../gearmonkey/core/wire/protocol.js';
 import { createUnique } from '../gearmonkey/features/unique/create-unique.js';
+import { defined } from '../job/defined.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { PlannedJob } from './found-job.js';
 
@@ -44,7 +45,8 @@ export class Carrier {
       if (refused.length > 0) await this.create(refused.map(withoutKey), `${name}:${index}:again`, number);
     });
     // All have to end before an error is thrown: what goes on would be carried while the program ends.
-    for (const result of await Promise.allSettled(calls)) if (result.status === 'rejected') throw result.reason;
+    for (const result of await Promise.allSettled(calls))
+      if (result.status === 'rejected') throw result.reason;
   }
 
   /** The import is over. */
@@ -83,8 +85,8 @@ function groupsOf(jobs: readonly PlannedJob[]): PlannedJob[][] {
   return [...groups.values()];
 }
 
-function withoutKey({ key: _, ...job }: PlannedJob): PlannedJob {
-  return job;
+function withoutKey(job: PlannedJob): PlannedJob {
+  return defined({ ...job, key: undefined });
 }
 
 function callOf(jobs: readonly PlannedJob[]): Call {

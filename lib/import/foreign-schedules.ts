@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
-import { checkScheduleId, specOf, type ScheduleOptions } from '../gearmonkey/features/schedules/recur-options.js';
+import {
+  checkScheduleId,
+  specOf,
+  type ScheduleOptions,
+} from '../gearmonkey/features/schedules/recur-options.js';
 import { loadPatterns, nextSlot } from '../gearmonkey/features/schedules/timing.js';
 import { defined } from '../job/defined.js';
 import { dueOf } from './foreign-system.js';
@@ -13,7 +17,11 @@ export interface StoredForeignSchedule {
   readonly score: string;
   readonly hash: Readonly<Record<string, string>>;
   /** The next job, if it is there, and from when it may run if it is delayed. */
-  readonly job?: { readonly id: string; readonly hash: Readonly<Record<string, string>>; readonly due?: number };
+  readonly job?: {
+    readonly id: string;
+    readonly hash: Readonly<Record<string, string>>;
+    readonly due?: number;
+  };
 }
 
 /** Options of `recur`, with times in ms since 1970, and without the input. */
@@ -53,12 +61,14 @@ async function readSchedule(
 ): Promise<StoredForeignSchedule> {
   const hash = await hashOf(redis, `${base}repeat:${key}`);
   for (const id of idsOfNext(key, score)) {
-    const [job, delayed] = await Promise.all([
-      hashOf(redis, base + id),
-      redis.zscore(`${base}delayed`, id),
-    ]);
+    const [job, delayed] = await Promise.all([hashOf(redis, base + id), redis.zscore(`${base}delayed`, id)]);
     if (Object.keys(job).length > 0)
-      return { key, score, hash, job: defined({ id, hash: job, due: delayed === null ? undefined : dueOf(delayed) }) };
+      return {
+        key,
+        score,
+        hash,
+        job: defined({ id, hash: job, due: delayed === null ? undefined : dueOf(delayed) }),
+      };
   }
   return { key, score, hash };
 }
@@ -109,7 +119,13 @@ export async function planSchedule(
   const { attempts, backoff } = jobOptions;
   const headers = headersOf({ id: key, name });
   const retry = retryOf({ attempts: numberOf(attempts), made: 0, backoff: backoffOf(backoff) });
-  const options = defined({ id: idOf(key, name ?? fn), limit: left, until: timeOf(repeat['endDate']), headers, retry });
+  const options = defined({
+    id: idOf(key, name ?? fn),
+    limit: left,
+    until: timeOf(repeat['endDate']),
+    headers,
+    retry,
+  });
   const timing = await timingOf(repeat, next, now);
   if (!timing) return undefined;
   const planned = { fn, data, options: { ...options, ...timing } };
@@ -124,7 +140,10 @@ export async function planSchedule(
 }
 
 /** What `recur` takes. */
-export function recurOptions({ options, data }: PlannedSchedule & { options: PlannedTimes }): ScheduleOptions {
+export function recurOptions({
+  options,
+  data,
+}: PlannedSchedule & { options: PlannedTimes }): ScheduleOptions {
   const { from, until, ...rest } = options;
   return {
     ...rest,
@@ -149,14 +168,19 @@ function remaining(
 type Times = Pick<PlannedTimes, 'cron' | 'seconds' | 'timezone' | 'every' | 'from'>;
 
 /** Its times from the next one on; undefined if a schedule here would have another next one. */
-async function timingOf(repeat: Record<string, unknown>, next: number, now: number): Promise<Times | undefined> {
+async function timingOf(
+  repeat: Record<string, unknown>,
+  next: number,
+  now: number,
+): Promise<Times | undefined> {
   const every = numberOf(repeat['every']);
   if (every > 0) return { every, from: next > now ? next : next + every * Math.ceil((now - next) / every) };
   const cron = String(repeat['pattern'] ?? repeat['cron'] ?? '').trim();
   const seconds = !cron.startsWith('@') && cron.split(/\s+/).length === 6;
   const { tz } = repeat;
   // Without a zone it goes by the clock of the machine where it was added.
-  const zones = typeof tz === 'string' && tz !== '' ? [tz] : ['UTC', Intl.DateTimeFormat().resolvedOptions().timeZone];
+  const zones =
+    typeof tz === 'string' && tz !== '' ? [tz] : ['UTC', Intl.DateTimeFormat().resolvedOptions().timeZone];
   await loadPatterns();
   for (const timezone of zones) {
     const timing = { cron, timezone, ...(seconds && { seconds }) };

@@ -1,12 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import {
-  backoffOf,
-  numberOf,
-  objectOf,
-  timeOf,
-  type FoundJob,
-  type LeftReason,
-} from './found-job.js';
+import { backoffOf, numberOf, objectOf, timeOf, type FoundJob, type LeftReason } from './found-job.js';
 import type { Layout, PlaceKind, ReadJob } from './import-scripts.js';
 
 /** What a job waits for. */
@@ -34,6 +27,8 @@ export interface ForeignSystem {
   readonly places: readonly Place[];
   /** Jobs that are never taken. */
   readonly left: readonly { readonly reason: LeftReason; readonly key: string; readonly kind: PlaceKind }[];
+  /** Whether jobs with priorities come before the others. */
+  readonly prioritiesFirst: boolean;
   readonly hasSchedules: boolean;
   readonly hasEvents: boolean;
   toFound(job: ReadJob, state: ForeignState): FoundJob | LeftReason;
@@ -61,6 +56,7 @@ const bullmq: ForeignSystem = {
     { reason: 'active', key: 'active', kind: 'list' },
     { reason: 'waiting-children', key: 'waiting-children', kind: 'zset' },
   ],
+  prioritiesFirst: false,
   hasSchedules: true,
   hasEvents: true,
   toFound: hashToFound,
@@ -72,6 +68,7 @@ const bull: ForeignSystem = {
   name: 'bull',
   places: bullmq.places.filter(({ state }) => state !== 'prioritized'),
   left: bullmq.left.slice(0, 1),
+  prioritiesFirst: true,
   hasEvents: false,
 };
 
@@ -87,6 +84,7 @@ const beeQueue: ForeignSystem = {
     { state: 'failed', key: 'failed', kind: 'set' },
   ],
   left: [{ reason: 'active', key: 'active', kind: 'list' }],
+  prioritiesFirst: false,
   hasSchedules: false,
   hasEvents: false,
   toFound: fieldToFound,
@@ -129,8 +127,14 @@ function hashToFound(job: ReadJob, state: ForeignState): FoundJob | LeftReason {
 }
 
 /** An id of deduplication stands for a job until it has ended, unless it has a time; so does an id that the app chose. */
-function uniqueOf(id: string, deid: string | undefined, options: Record<string, unknown>): string | undefined {
-  const { ttl } = (options['de'] ?? options['debounce'] ?? options['deduplication'] ?? {}) as { ttl?: unknown };
+function uniqueOf(
+  id: string,
+  deid: string | undefined,
+  options: Record<string, unknown>,
+): string | undefined {
+  const { ttl } = (options['de'] ?? options['debounce'] ?? options['deduplication'] ?? {}) as {
+    ttl?: unknown;
+  };
   if (deid !== undefined) return numberOf(ttl) > 0 ? undefined : deid;
   return /^\d+$|^repeat:/.test(id) ? undefined : id;
 }

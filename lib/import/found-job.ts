@@ -138,7 +138,8 @@ function optionsOf(found: FoundJob): string | undefined {
   return JSON.stringify(
     defined({
       retry: retryOf(found.retry),
-      timeout: timeout !== undefined && timeout > 0 && timeout <= MAX_TIMER_MS ? Math.ceil(timeout) : undefined,
+      timeout:
+        timeout !== undefined && timeout > 0 && timeout <= MAX_TIMER_MS ? Math.ceil(timeout) : undefined,
       headers,
     }),
   );
@@ -168,7 +169,8 @@ export function retryOf({ attempts, made, backoff }: FoundRetry): JobRetryOption
   const span = (ms: number) => Math.min(Math.max(1, Math.ceil(ms)), MAX_TIMER_MS);
   if (!backoff || backoff.delay === 0) return { attempts: left, backoff: 'fixed', delay: 1, jitter: 0 };
   const { type, delay, jitter } = backoff;
-  if (type === 'fixed') return { attempts: left, backoff: type, delay: span(delay), max: MAX_TIMER_MS, jitter };
+  if (type === 'fixed')
+    return { attempts: left, backoff: type, delay: span(delay), max: MAX_TIMER_MS, jitter };
   // A strategy of the app's own has no counterpart: the waits are those of a function without options.
   if (type !== 'exponential') return { attempts: left };
   return { attempts: left, backoff: type, delay: span(delay * 2 ** made), max: MAX_TIMER_MS, jitter };

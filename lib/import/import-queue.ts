@@ -137,7 +137,7 @@ export class QueueImport {
   private async movePlace(place: Place): Promise<void> {
     const length = await this.sizeOf(place);
     let cursor: string | number = 0;
-    for (let looked = 0; looked <= length + this.options.batch && !this.options.signal.aborted; ) {
+    for (let looked = 0; looked <= length + this.options.batch && !this.options.signal.aborted;) {
       const page = await this.readPage(place, cursor);
       const planned = page.jobs.map((job) => this.plan(job, place.state));
       const goes = page.jobs.flatMap((job, index) => {
@@ -150,7 +150,8 @@ export class QueueImport {
         planned.forEach((plan, index) => {
           if (typeof plan === 'string') this.count.left(plan, page.jobs[index]?.id ?? '');
         });
-        cursor = place.kind === 'set' ? page.cursor : this.after(Number(cursor), page.jobs.length, goes.length);
+        cursor =
+          place.kind === 'set' ? page.cursor : this.after(Number(cursor), page.jobs.length, goes.length);
       }
       const isOver = place.kind === 'set' ? isOurs && page.cursor === '0' : page.jobs.length === 0;
       if (isOver) return;
@@ -233,9 +234,7 @@ export class QueueImport {
     await this.carrier.carry({ name, number: Number(number), jobs: carried });
     const keys = [this.journal, this.base + system.jobs, `${this.base}events`, `${this.base}de:`];
     const ids = carried.map(({ id }) => id);
-    await this.ask((redis) =>
-      scripts.finish.run(redis, keys, name, number, system.layout, this.events, ids),
-    );
+    await this.ask((redis) => scripts.finish.run(redis, keys, name, number, system.layout, this.events, ids));
     for (const { fn } of carried) this.count.moved(state ?? 'waiting', fn);
     if (schedule) this.count.moved('schedules', schedule.fn);
     this.options.onProgress(this.count.total);
@@ -255,7 +254,7 @@ export class QueueImport {
   private async moveSchedules(): Promise<void> {
     const { batch, signal } = this.options;
     const length = await this.ask((redis) => redis.zcard(`${this.base}repeat`));
-    for (let looked = 0, first = 0; looked <= length && !signal.aborted; ) {
+    for (let looked = 0, first = 0; looked <= length && !signal.aborted;) {
       const page = await this.ask((redis) => readSchedules(redis, this.base, first, batch));
       if (page.length === 0) return;
       for (const stored of page) {
@@ -270,7 +269,8 @@ export class QueueImport {
   private async moveSchedule(stored: StoredForeignSchedule): Promise<boolean> {
     const { rules, dryRun } = this.options;
     const planned = await planSchedule(stored, rules.functionOf, Date.now());
-    const isKnown = planned?.options && (await this.servers.client.schedules.get(planned.options.id)) !== null;
+    const isKnown =
+      planned?.options && (await this.servers.client.schedules.get(planned.options.id)) !== null;
     if (!planned || isKnown) {
       this.keptSchedules.add(stored.key);
       if (stored.job) this.keptSchedules.add(stored.job.id);
@@ -285,7 +285,10 @@ export class QueueImport {
     return this.takeSchedule(stored, planned);
   }
 
-  private async takeSchedule({ key, score }: StoredForeignSchedule, schedule: PlannedSchedule): Promise<boolean> {
+  private async takeSchedule(
+    { key, score }: StoredForeignSchedule,
+    schedule: PlannedSchedule,
+  ): Promise<boolean> {
     const { job = '' } = schedule;
     const batch = this.batchOf({ schedule });
     const [repeat, delayed] = [`${this.base}repeat`, `${this.base}delayed`];

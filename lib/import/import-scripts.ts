@@ -64,14 +64,7 @@ export function readJournal(reply: unknown): Journal | undefined {
 
 /** Returns the journal's batch, which may be an earlier one; undefined if nothing was taken. */
 export const take = defineScript<
-  [
-    kind: PlaceKind,
-    layout: Layout,
-    depth: number,
-    name: string,
-    batch: string,
-    jobs: readonly string[],
-  ],
+  [kind: PlaceKind, layout: Layout, depth: number, name: string, batch: string, jobs: readonly string[]],
   Journal | undefined
 >('take', readJournal);
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LUA as GEARMONKEY } from '../../lib/gearmonkey/wire/lua.embedded.js';
+import { LUA as IMPORT } from '../../lib/import/lua.embedded.js';
 import { LUA as JQ } from '../../lib/jq/engine/lua.embedded.js';
 import { LUA as RIGHTS } from '../../lib/redis/lua.embedded.js';
 import { scriptsIn } from '../../lib/redis/script.js';
@@ -91,6 +92,7 @@ describe.each([
   ['GearMonkey', GEARMONKEY, undefined],
   ['JQ', JQ, 'turn'],
   ['connections', RIGHTS, undefined],
+  ['imports', IMPORT, undefined],
 ] as const)('the scripts of %s', (_, texts, list) => {
   it('say at the head of each file what it needs, and what it gives', () => {
     expect(problemsOfParts(texts, list)).toEqual([]);

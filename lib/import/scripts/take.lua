@@ -59,7 +59,10 @@ for i = 6, #ARGV, 3 do
     redis.pcall('ZREM', other, id)
   end
 end
-if not any then return {} end
+if not any then
+  if not known[1] then redis.call('DEL', journal) end
+  return {}
+end
 local flags = table.concat(taken)
 redis.call('HSET', journal, 'batch', batch, 'taken', flags)
 return { name, number, batch, flags }

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { SYSTEMS, type SystemName } from '../../../import/foreign-system.js';
+import { SYSTEMS, type ForeignSystem, type SystemName } from '../../../import/foreign-system.js';
 import type { LeftReason, Rules } from '../../../import/found-job.js';
 import { QueueImport } from '../../../import/import-queue.js';
 import type { ImportReport } from '../../../import/import-report.js';
@@ -61,7 +61,7 @@ export function addImport(program: Command): void {
     .option('--function <fn>', 'where jobs go (default: the name of the queue, unless there is --map)')
     .option('--map <name=fn>', 'where jobs with this name go; may be repeated', add)
     .option('--failed', 'also failed jobs: they are run again')
-    .option('--high <number>', 'priorities from 1 to this one go to `high` (default: none)')
+    .option('--high <number>', 'priorities from 1 to this one go to `high` (default: none; of bull: all)')
     .option('--normal <number>', 'those up to this one go to `normal`; the others to `low` (default: none)')
     .option('--max-bytes <number>', 'larger jobs stay (default: 1048576)')
     .option('--batch <number>', `most jobs of a step (default: ${DEFAULT_BATCH})`)
@@ -75,7 +75,7 @@ async function run(
   flags: ImportFlags,
 ): Promise<number | void> {
   const { out, connection, client, keysOf, signal } = context;
-  const rules = rulesOf(flags, context);
+  const rules = rulesOf(SYSTEMS[system as SystemName], flags, context);
   const batch = checkWhole('--batch', wholeOf('--batch', flags.batch) ?? DEFAULT_BATCH, 1, MAX_BATCH);
   const source = flags.from === undefined ? connection : sourceOf(flags.from);
   const line = new StatusLine(out.json);
@@ -98,13 +98,15 @@ async function run(
 }
 
 /** @throws ConfigurationError, InvalidOptionError, InvalidFunctionNameError */
-function rulesOf(flags: ImportFlags, { keysOf }: Context): Rules {
+function rulesOf(system: ForeignSystem, flags: ImportFlags, { keysOf }: Context): Rules {
   const named = new Map(Object.entries(pairsOf('--map', flags.map) ?? {}));
   const other = flags.function ?? (named.size === 0 ? flags.queue : undefined);
-  for (const fn of [...named.values(), ...(other === undefined ? [] : [other])]) keysOf(checkFunctionName(fn));
+  for (const fn of [...named.values(), ...(other === undefined ? [] : [other])])
+    keysOf(checkFunctionName(fn));
   const whole = (flag: string, given: string | undefined, usual: number, most: number) =>
     checkWhole(flag, wholeOf(flag, given) ?? usual, 0, most);
-  const high = whole('--high', flags.high, 0, Number.MAX_SAFE_INTEGER);
+  const usual = system.prioritiesFirst && flags.normal === undefined ? Number.MAX_SAFE_INTEGER : 0;
+  const high = whole('--high', flags.high, usual, Number.MAX_SAFE_INTEGER);
   return {
     functionOf: (name) => (name === undefined ? undefined : named.get(name)) ?? other,
     codec: flags.codec,
@@ -123,7 +125,16 @@ function sourceOf(url: string): RedisConnection {
   return new RedisConnection({ ...redisOptions(url), enableReadyCheck: false }, 'import');
 }
 
-function linesOf({ queue, system, dryRun, moved, functions, left, resumed, interrupted }: ImportReport): string[] {
+function linesOf({
+  queue,
+  system,
+  dryRun,
+  moved,
+  functions,
+  left,
+  resumed,
+  interrupted,
+}: ImportReport): string[] {
   const row = (count: number, text: string) => `${String(count).padStart(9)}  ${text}`;
   const verb = dryRun ? 'would be moved' : 'moved';
   const all = Object.values(functions).reduce((sum, count) => sum + count, 0);

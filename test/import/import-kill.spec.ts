@@ -1,0 +1,119 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Queue } from 'bullmq';
+import fc from 'fast-check';
+import { bounds } from '../model/operations.js';
+import { IS_FAST_TIER } from '../support/tier.js';
+import { DyingLine, type LastCall } from './dying-line.js';
+import { ImportInProcess } from './import-in-process.js';
+import { useImport } from './import-rig.js';
+
+const HOUR = 3_600_000;
+const LASTS: readonly LastCall[] = IS_FAST_TIER ? ['unanswered'] : ['unsent', 'unanswered'];
+
+/** How a job is added. */
+interface Added {
+  readonly delay?: number;
+  readonly priority?: number;
+  readonly jobId?: string;
+  readonly lifo?: boolean;
+  readonly deduplication?: { readonly id: string };
+  readonly attempts?: number;
+}
+
+const added: fc.Arbitrary<Added> = fc.record(
+  {
+    delay: fc.constantFrom(HOUR, 2 * HOUR),
+    priority: fc.integer({ min: 1, max: 5 }),
+    jobId: fc.constantFrom('a', 'b', 'c'),
+    lifo: fc.constant(true),
+    deduplication: fc.record({ id: fc.constantFrom('a', 'b') }),
+    attempts: fc.integer({ min: 1, max: 5 }),
+  },
+  { requiredKeys: [] },
+);
+
+/** An import that dies at its N-th call to either server. */
+interface Death {
+  readonly calls: number;
+  readonly last: LastCall;
+  readonly batch: number;
+}
+
+const death: fc.Arbitrary<Death> = fc.record({
+  calls: fc.nat(60),
+  last: fc.constantFrom('unsent' as const, 'unanswered' as const),
+  batch: fc.integer({ min: 1, max: 8 }),
+});
+
+describe('imports that die', () => {
+  const rig = useImport();
+  let line: DyingLine;
+  let queue: Queue | undefined;
+  beforeAll(async () => {
+    line = await DyingLine.to(rig.used.port);
+  });
+  afterEach(() => queue?.close());
+  afterAll(() => line.close());
+
+  /** Adds jobs with different data, and a schedule. Returns the data of those that BullMQ has taken. */
+  async function fill(jobs: readonly Added[]): Promise<number[]> {
+    queue = new Queue('mail', { connection: rig.connection });
+    for (const [n, options] of jobs.entries()) await queue.add('send', { n }, options);
+    await queue.upsertJobScheduler(
+      'daily',
+      { pattern: '0 9 * * *', tz: 'UTC' },
+      { name: 'report', data: { n: -1 } },
+    );
+    const stored = await queue.getJobs(['waiting', 'prioritized', 'delayed']);
+    await queue.close();
+    return numbers(stored.map(({ data }) => data as { n: number }).filter(({ n }) => n >= 0));
+  }
+
+  async function die({ calls, last, batch }: Death): Promise<boolean> {
+    Object.assign(line, { left: calls, last });
+    const importing = new ImportInProcess({ source: line.url(), target: line.url(1) }, { batch });
+    line.onEnd = () => importing.kill();
+    return importing.run().then(
+      () => false,
+      () => true,
+    );
+  }
+
+  it('lose and double no job, wherever they die and whatever is in the queue', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(added, { maxLength: 25 }),
+        fc.array(death, { maxLength: 4 }),
+        async (jobs, deaths) => {
+          await rig.used.redis.flushall();
+          const all = await fill(jobs);
+          for (const one of deaths) await die(one);
+          line.left = Infinity;
+          await rig.import();
+          expect(numbers((await rig.created()).map(({ input }) => input as { n: number }))).toEqual(all);
+          await expect(rig.target.zrange('ticks:mail', '0', '-1')).resolves.toEqual(['daily']);
+          const keys = await rig.source.keys('bull:mail:*');
+          expect(keys.filter((key) => !/:(id|meta|events|marker|pc)$/.test(key))).toEqual([]);
+        },
+      ),
+      bounds(60),
+    );
+  });
+
+  it('continue at each call, whether it was made or not', async () => {
+    for (const last of LASTS) {
+      for (let calls = 0, died = true; died; calls++) {
+        await rig.used.redis.flushall();
+        const all = await fill([{}, {}, { delay: HOUR }, { priority: 2 }, { jobId: 'own' }]);
+        died = await die({ calls, last, batch: 2 });
+        line.left = Infinity;
+        await rig.import();
+        expect(numbers((await rig.created()).map(({ input }) => input as { n: number }))).toEqual(all);
+      }
+    }
+  });
+});
+
+function numbers(data: readonly { readonly n: number }[]): number[] {
+  return data.map(({ n }) => n).sort((one, other) => one - other);
+}
