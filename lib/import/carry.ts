@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createJobs } from '../gearmonkey/core/client/create-jobs.js';
 import type { Call } from '../gearmonkey/core/client/enqueue-call.js';
 import type { EnqueuedKey } from '../gearmonkey/core/client/enqueued-key.js';
@@ -13,6 +14,9 @@ const MEMORY_SECONDS = 400 * 24 * 3600;
 /** The same once the import has ended: another process may still have a call of it under way. */
 const AFTERWARDS_SECONDS = 24 * 3600;
 
+/** For each function of a step what names its keys on their server. */
+export type Destinations = Readonly<Record<string, string>>;
+
 /** A batch of jobs that have left their queue. */
 export interface TakenBatch {
   /** The import's name. */
@@ -26,12 +30,32 @@ export interface TakenBatch {
 export class Carrier {
   private readonly senders = new Set<string>();
   private readonly index: FunctionIndex;
+  private readonly destinations = new Map<string, string>();
 
   constructor(
     private readonly target: RedisConnection,
     private readonly keysOf: KeysOf,
   ) {
     this.index = new FunctionIndex(keysOf);
+  }
+
+  /** A step that was begun for one server, or other keys, must not be ended on another: it may have been carried there. */
+  async destinationsOf(functions: Iterable<string>): Promise<Destinations> {
+    const found: Record<string, string> = {};
+    for (const fn of new Set(functions)) found[fn] = await this.destinationOf(fn);
+    return found;
+  }
+
+  private async destinationOf(fn: string): Promise<string> {
+    const known = this.destinations.get(fn);
+    if (known !== undefined) return known;
+    const key = `${this.keysOf(fn).senders}import`;
+    const destination = await this.target.insist(async (redis) => {
+      await redis.set(key, randomUUID(), 'EX', MEMORY_SECONDS, 'NX');
+      return (await redis.get(key)) ?? '';
+    });
+    this.destinations.set(fn, destination);
+    return destination;
   }
 
   /**

@@ -103,8 +103,14 @@ function unread(state: Exclude<ReadJob['state'], 'read'>): LeftReason {
   return state === 'large' ? 'too-large' : state;
 }
 
+/** Bytes that are not UTF-8 become this character, and another id. */
+function isReadable(id: string): boolean {
+  return !id.includes('\uFFFD');
+}
+
 function hashToFound(job: ReadJob, state: ForeignState): FoundJob | LeftReason {
   if (job.state !== 'read') return unread(job.state);
+  if (!isReadable(job.id)) return 'broken';
   const fields = job.fields.slice(0, -1) as (Buffer | null)[];
   if (fields.some((field) => field && !isUtf8(field))) return 'broken';
   const [data, opts, name, timestamp, priority, attemptsMade, atm, rjk, deid, parentKey] = fields.map(
@@ -141,6 +147,7 @@ function uniqueOf(
 
 function fieldToFound(job: ReadJob, state: ForeignState): FoundJob | LeftReason {
   if (job.state !== 'read') return unread(job.state);
+  if (!isReadable(job.id)) return 'broken';
   const [bytes] = job.fields as Buffer[];
   const stored = bytes && isUtf8(bytes) ? objectOf(bytes.toString()) : undefined;
   const options = stored?.['options'] ?? {};

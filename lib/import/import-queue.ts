@@ -4,7 +4,7 @@ import type { GearMonkeyClient } from '../gearmonkey/client.js';
 import type { KeysOf } from '../gearmonkey/core/wire/protocol.js';
 import { ConfigurationError } from '../job/errors.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
-import { Carrier } from './carry.js';
+import { Carrier, type Destinations } from './carry.js';
 import {
   planSchedule,
   readSchedules,
@@ -48,7 +48,9 @@ const PAGE_BYTES = 1024 * 1024;
 /** How often it looks through a queue that changes meanwhile. */
 const MAX_ROUNDS = 3;
 /** What workers and producers may have moved the jobs of a list by, from when they are read until they are taken. */
-const DRIFT = 10_000;
+const DRIFT = 1000;
+/** Most entries of a list that a step looks at, for all of its jobs: Redis does nothing else meanwhile. */
+const MAX_LOOKS = 1_000_000;
 /** Events that a queue keeps if it does not say how many. */
 const DEFAULT_EVENTS = 10_000;
 
@@ -56,6 +58,7 @@ const DEFAULT_EVENTS = 10_000;
 interface Batch {
   /** Tells it from those of other processes. */
   readonly by: string;
+  readonly to: Destinations;
   readonly state?: ForeignState;
   readonly jobs?: readonly PlannedJob[];
   readonly schedule?: PlannedSchedule;
@@ -72,10 +75,11 @@ export class QueueImport {
   private readonly carrier: Carrier;
   private readonly id = randomUUID();
   private readonly count = new ImportCount();
-  /** Schedules that stay, and the ids of their next jobs: only their queue makes the job after it. */
-  private readonly keptSchedules = new Set<string>();
-  /** In a dry run: next jobs that would go with their schedules. */
-  private readonly withSchedules = new Set<string>();
+  /** Next jobs of schedules that stay: only their queue makes the job after it. */
+  private readonly keptNext = new Set<string>();
+  /** In a dry run: schedules that would go, and next jobs that would go with them. */
+  private readonly goingSchedules = new Set<string>();
+  private readonly goingNext = new Set<string>();
   private events: number | '' = '';
   private steps = 0;
 
@@ -139,12 +143,12 @@ export class QueueImport {
     let cursor: string | number = 0;
     for (let looked = 0; looked <= length + this.options.batch && !this.options.signal.aborted;) {
       const page = await this.readPage(place, cursor);
-      const planned = page.jobs.map((job) => this.plan(job, place.state));
+      const planned = await Promise.all(page.jobs.map((job) => this.plan(job, place.state)));
       const goes = page.jobs.flatMap((job, index) => {
         const plan = planned[index];
         return typeof plan === 'object' ? [{ job, plan }] : [];
       });
-      const isOurs = await this.takeAndCarry(place, goes);
+      const isOurs = await this.takeAndCarry(place, Number(cursor) + page.jobs.length + DRIFT, goes);
       if (isOurs) {
         looked += Math.max(1, page.jobs.length);
         planned.forEach((plan, index) => {
@@ -167,30 +171,42 @@ export class QueueImport {
     const { system, batch, rules } = this.options;
     // JSON may be larger than what a codec makes of it.
     const largest = rules.codec === undefined || rules.codec === 'json' ? rules.largest : 4 * rules.largest;
+    const looks = kind === 'list' ? Math.floor(MAX_LOOKS / (Number(cursor) + DRIFT)) : batch;
+    const most = Math.max(1, Math.min(batch, looks));
     return this.ask((redis) =>
       scripts.read.run(
         redis,
         [this.base + key, this.base + system.jobs],
-        ...([kind, system.layout, cursor, batch, largest, PAGE_BYTES, system.fields] as const),
+        ...([kind, system.layout, cursor, most, largest, PAGE_BYTES, system.fields] as const),
       ),
     );
   }
 
   /** Undefined for what is no job. */
-  private plan(job: scripts.ReadJob, state: ForeignState): PlannedJob | LeftReason | undefined {
+  private async plan(
+    job: scripts.ReadJob,
+    state: ForeignState,
+  ): Promise<PlannedJob | LeftReason | undefined> {
     // BullMQ before version 5 wakes workers by such an entry.
     if (/^0:\d+$/.test(job.id) && job.state === 'gone') return undefined;
-    if (this.withSchedules.has(job.id)) return undefined;
-    if (this.keptSchedules.has(job.id)) return 'schedule';
+    if (this.goingNext.has(job.id)) return undefined;
+    if (this.keptNext.has(job.id)) return 'schedule';
     const found = this.options.system.toFound(job, state);
     if (typeof found === 'string') return found;
-    if (found.schedule !== undefined && this.keptSchedules.has(found.schedule)) return 'schedule';
+    if (found.schedule !== undefined && (await this.keeps(found.schedule))) return 'schedule';
     return planJob(found, this.options.rules);
+  }
+
+  /** Whether a schedule stays, or was made again meanwhile. */
+  private async keeps(schedule: string): Promise<boolean> {
+    if (this.goingSchedules.has(schedule)) return false;
+    return (await this.ask((redis) => redis.zscore(`${this.base}repeat`, schedule))) !== null;
   }
 
   /** Returns false if another step had to be ended first. */
   private async takeAndCarry(
     place: Place,
+    depth: number,
     goes: readonly { readonly job: scripts.ReadJob; readonly plan: PlannedJob }[],
   ): Promise<boolean> {
     const { dryRun, system } = this.options;
@@ -199,11 +215,10 @@ export class QueueImport {
       for (const { plan } of goes) this.count.moved(place.state, plan.fn);
       return true;
     }
-    const batch = this.batchOf({ state: place.state, jobs: goes.map(({ plan }) => plan) });
+    const to = await this.carrier.destinationsOf(goes.map(({ plan }) => plan.fn));
+    const batch = this.batchOf({ to, state: place.state, jobs: goes.map(({ plan }) => plan) });
     const keys = [this.journal, this.base + place.key, this.base + system.jobs, `${this.base}priority`];
     const jobs = goes.flatMap(({ job: { id, score, fingerprint } }) => [id, score, fingerprint]);
-    // Those that stay are before them.
-    const depth = this.count.leftTotal + system.places.length + goes.length + DRIFT;
     const journal = await this.ask((redis) =>
       scripts.take.run(redis, keys, place.kind, system.layout, depth, this.id, batch, jobs),
     );
@@ -227,17 +242,32 @@ export class QueueImport {
 
   private async finishStep(journal: scripts.Journal): Promise<void> {
     const { name, number, taken } = journal;
-    const { state, jobs = [], schedule } = this.readBatch(journal);
+    const { to, state, jobs = [], schedule } = this.readBatch(journal);
     const { system } = this.options;
+    await this.checkDestinations(to);
     const carried = jobs.filter((_, index) => taken[index] === '1');
     if (schedule) await this.makeSchedule(schedule);
     await this.carrier.carry({ name, number: Number(number), jobs: carried });
     const keys = [this.journal, this.base + system.jobs, `${this.base}events`, `${this.base}de:`];
     const ids = carried.map(({ id }) => id);
-    await this.ask((redis) => scripts.finish.run(redis, keys, name, number, system.layout, this.events, ids));
+    const isFirst = await this.ask((redis) =>
+      scripts.finish.run(redis, keys, name, number, system.layout, this.events, ids),
+    );
+    // Another import may have ended the step, and counts it.
+    if (!isFirst) return;
     for (const { fn } of carried) this.count.moved(state ?? 'waiting', fn);
     if (schedule) this.count.moved('schedules', schedule.fn);
     this.options.onProgress(this.count.total);
+  }
+
+  private async checkDestinations(to: Destinations): Promise<void> {
+    const here = await this.carrier.destinationsOf(Object.keys(to));
+    const other = Object.keys(to).find((fn) => to[fn] !== here[fn]);
+    if (other === undefined) return;
+    throw new ConfigurationError(
+      `An import has begun to move jobs of "${this.options.queue}" to "${other}" on another server, or with another \`--hash-tag\`. ` +
+        `Run it again as it was, so that it ends this step. Its jobs are in the field "batch" of the key "${this.journal}".`,
+    );
   }
 
   private readBatch({ batch }: scripts.Journal): Batch {
@@ -253,6 +283,7 @@ export class QueueImport {
 
   private async moveSchedules(): Promise<void> {
     const { batch, signal } = this.options;
+    this.keptNext.clear();
     const length = await this.ask((redis) => redis.zcard(`${this.base}repeat`));
     for (let looked = 0, first = 0; looked <= length && !signal.aborted;) {
       const page = await this.ask((redis) => readSchedules(redis, this.base, first, batch));
@@ -260,7 +291,9 @@ export class QueueImport {
       for (const stored of page) {
         looked += 1;
         if (signal.aborted) return;
-        if (!(await this.moveSchedule(stored))) first += 1;
+        if (await this.moveSchedule(stored)) continue;
+        first += 1;
+        if (stored.job && !this.goingNext.has(stored.job.id)) this.keptNext.add(stored.job.id);
       }
     }
   }
@@ -272,14 +305,13 @@ export class QueueImport {
     const isKnown =
       planned?.options && (await this.servers.client.schedules.get(planned.options.id)) !== null;
     if (!planned || isKnown) {
-      this.keptSchedules.add(stored.key);
-      if (stored.job) this.keptSchedules.add(stored.job.id);
       this.count.left('schedule', stored.key);
       return false;
     }
     if (dryRun) {
       this.count.moved('schedules', planned.fn);
-      if (planned.job !== undefined) this.withSchedules.add(planned.job);
+      this.goingSchedules.add(stored.key);
+      if (planned.job !== undefined) this.goingNext.add(planned.job);
       return false;
     }
     return this.takeSchedule(stored, planned);
@@ -290,7 +322,7 @@ export class QueueImport {
     schedule: PlannedSchedule,
   ): Promise<boolean> {
     const { job = '' } = schedule;
-    const batch = this.batchOf({ schedule });
+    const batch = this.batchOf({ to: await this.carrier.destinationsOf([schedule.fn]), schedule });
     const [repeat, delayed] = [`${this.base}repeat`, `${this.base}delayed`];
     const keys = [this.journal, repeat, `${repeat}:${key}`, delayed, this.base + job];
     const journal = await this.ask((redis) =>

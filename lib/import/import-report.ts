@@ -37,10 +37,6 @@ export class ImportCount {
   private isResumed = false;
   total = 0;
 
-  get leftTotal(): number {
-    return [...this.reasons.values()].reduce((sum, { count }) => sum + count, 0);
-  }
-
   /** What stays is looked at again. */
   beginRound(): void {
     this.reasons = new Map();
