@@ -167,13 +167,13 @@ export function retryOf({ attempts, made, backoff }: FoundRetry): JobRetryOption
   if (attempts <= 1) return undefined;
   const left = Math.min(Math.max(1, attempts - made), MAX_ATTEMPTS);
   const span = (ms: number) => Math.min(Math.max(1, Math.ceil(ms)), MAX_TIMER_MS);
-  if (!backoff || backoff.delay === 0) return { attempts: left, backoff: 'fixed', delay: 1, jitter: 0 };
+  if (!backoff || backoff.type === 'immediate')
+    return { attempts: left, backoff: 'fixed', delay: 1, jitter: 0 };
   const { type, delay, jitter } = backoff;
-  if (type === 'fixed')
-    return { attempts: left, backoff: type, delay: span(delay), max: MAX_TIMER_MS, jitter };
   // A strategy of the app's own has no counterpart: the waits are those of a function without options.
-  if (type !== 'exponential') return { attempts: left };
-  return { attempts: left, backoff: type, delay: span(delay * 2 ** made), max: MAX_TIMER_MS, jitter };
+  if (type !== 'fixed' && type !== 'exponential') return { attempts: left };
+  const next = span(type === 'fixed' ? delay : delay * 2 ** made);
+  return { attempts: left, backoff: type, delay: next, max: MAX_TIMER_MS, jitter };
 }
 
 /** A number that was written as text or as a number; 0 if it is none, or negative. */

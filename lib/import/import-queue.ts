@@ -65,6 +65,12 @@ interface Batch {
 }
 
 /**
+ * The name of an import that begins with this step. Never that of one before: its numbers begin again, and the server of the
+ * functions would take them for steps that were made.
+ */
+const nameOfNew = (): string => randomUUID();
+
+/**
  * Moves the jobs of a queue into functions, in steps of three calls: one takes jobs out of the queue and writes them into a journal
  * beside it, one creates them, one deletes them and the journal's entry. Each may be made again, and each import first ends
  * the step that an earlier one has begun.
@@ -220,7 +226,7 @@ export class QueueImport {
     const keys = [this.journal, this.base + place.key, this.base + system.jobs, `${this.base}priority`];
     const jobs = goes.flatMap(({ job: { id, score, fingerprint } }) => [id, score, fingerprint]);
     const journal = await this.ask((redis) =>
-      scripts.take.run(redis, keys, place.kind, system.layout, depth, this.id, batch, jobs),
+      scripts.take.run(redis, keys, place.kind, system.layout, depth, nameOfNew(), batch, jobs),
     );
     if (journal) await this.finishStep(journal);
     return journal === undefined || journal.batch === batch;
@@ -326,7 +332,7 @@ export class QueueImport {
     const [repeat, delayed] = [`${this.base}repeat`, `${this.base}delayed`];
     const keys = [this.journal, repeat, `${repeat}:${key}`, delayed, this.base + job];
     const journal = await this.ask((redis) =>
-      scripts.takeSchedule.run(redis, keys, this.id, batch, key, score, job),
+      scripts.takeSchedule.run(redis, keys, nameOfNew(), batch, key, score, job),
     );
     if (journal) await this.finishStep(journal);
     return journal?.batch === batch;

@@ -196,7 +196,7 @@ describe('an import of a queue of BullMQ', () => {
     await queue.upsertJobScheduler('often', { every: 10_000_000 }, { name: 'ping' });
     await queue.upsertJobScheduler('quick', { every: 500 }, { name: 'tick' });
     // The first job of `every` is due at once.
-    await (await take()).moveToCompleted('', 'token');
+    await (await take()).moveToCompleted('', 'token', false);
     const next = new Map((await queue.getJobSchedulers()).map(({ key, next: time }) => [key, time]));
     const report = await rig.import();
     expect(report.moved['schedules']).toBe(2);

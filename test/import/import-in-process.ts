@@ -77,7 +77,9 @@ export async function createdJobs(redis: Redis, fn = 'mail'): Promise<CreatedJob
   for (const name of ['high', 'normal', 'low'])
     queues.set(name, await redis.lrange(`queue:${fn}:${name}`, '0', '-1'));
   queues.set('scheduled', await redis.zrange(`queue:${fn}:scheduled`, '0', '-1'));
-  const keys = (await redis.keys(`job:${fn}:*`)).filter((key) => /:\d+$/.test(key));
+  const keys = (await redis.keys(`job:${fn}:*`)).filter((key) =>
+    /^\d+$/.test(key.slice(`job:${fn}:`.length)),
+  );
   const jobs = await Promise.all(
     keys.map(async (key) => {
       const id = key.slice(`job:${fn}:`.length);

@@ -8,6 +8,7 @@ import { ImportInProcess } from './import-in-process.js';
 import { useImport } from './import-rig.js';
 
 const HOUR = 3_600_000;
+const JOURNAL = 'bull:mail:gearmonkey:import';
 const LASTS: readonly LastCall[] = IS_FAST_TIER ? ['unanswered'] : ['unsent', 'unanswered'];
 
 /** How a job is added. */
@@ -100,9 +101,27 @@ describe('imports that die', () => {
     );
   });
 
+  it('continue only where they were begun', async () => {
+    const all = await fill([{}, {}]);
+    for (let calls = 10; (await rig.source.hget(JOURNAL, 'batch')) === null; calls++)
+      await die({ calls, last: 'unanswered', batch: 2 });
+    line.left = Infinity;
+    const elsewhere = { source: rig.used.url, target: `${rig.used.url}/2` };
+    await expect(new ImportInProcess(elsewhere).run()).rejects.toThrow('on another server, or with another');
+    await rig.import();
+    expect(numbers((await rig.created()).map(({ input }) => input as { n: number }))).toEqual(all);
+  });
+
+  it('say so if their journal can not be read', async () => {
+    await fill([{}]);
+    await rig.source.hset(JOURNAL, { name: 'a', number: '1', batch: 'no JSON', taken: '1' });
+    await expect(rig.import()).rejects.toThrow(`The key "${JOURNAL}" is not what an import has written`);
+    await expect(rig.source.llen('bull:mail:wait')).resolves.toBe(1);
+  });
+
   it('continue at each call, whether it was made or not', async () => {
     for (const last of LASTS) {
-      for (let calls = 0, died = true; died; calls++) {
+      for (let calls = 0, died = true; died; calls += IS_FAST_TIER ? 3 : 1) {
         await rig.used.redis.flushall();
         const all = await fill([{}, {}, { delay: HOUR }, { priority: 2 }, { jobId: 'own' }]);
         died = await die({ calls, last, batch: 2 });

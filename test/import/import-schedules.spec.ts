@@ -1,0 +1,82 @@
+import { describe, expect, it } from '@jest/globals';
+import { planSchedule, type StoredForeignSchedule } from '../../lib/import/foreign-schedules.js';
+
+const NOW = Date.parse('2027-03-01T12:00:00Z');
+const HOUR = 3_600_000;
+
+/** A scheduler with a next job. */
+function scheduler(
+  hash: Record<string, string>,
+  next: number,
+  {
+    repeat = {},
+    key = 'daily',
+    isDelayed = true,
+  }: { repeat?: object; key?: string; isDelayed?: boolean } = {},
+): StoredForeignSchedule {
+  const job = { data: '{"n":1}', opts: JSON.stringify({ repeat }), name: 'report' };
+  const id = `repeat:${key}:${next}`;
+  return { key, score: String(next), hash, job: { id, hash: job, ...(isDelayed && { due: next }) } };
+}
+
+const plan = (stored: StoredForeignSchedule, fn: string | undefined = 'mail') =>
+  planSchedule(stored, () => fn, NOW);
+
+describe('the schedule that takes the place of one of BullMQ', () => {
+  it('stays away if it would have another next time', async () => {
+    const next = Date.parse('2027-03-02T08:00:00Z');
+    const berlin = { pattern: '0 9 * * *', tz: 'Europe/Berlin' };
+    await expect(plan(scheduler(berlin, next))).resolves.toMatchObject({
+      fn: 'mail',
+      job: `repeat:daily:${next}`,
+    });
+    await expect(plan(scheduler({ ...berlin, tz: 'Asia/Tokyo' }, next))).resolves.toBeUndefined();
+    await expect(plan(scheduler({ ...berlin, pattern: 'no pattern' }, next))).resolves.toBeUndefined();
+    await expect(plan(scheduler({ every: '500' }, next))).resolves.toBeUndefined();
+  });
+
+  it('begins with the next job, also if that is far away', async () => {
+    const next = Date.parse('2028-01-01T09:00:00Z');
+    const planned = await plan(scheduler({ pattern: '0 9 * * *', tz: 'UTC' }, next));
+    expect(planned?.options).toMatchObject({ cron: '0 9 * * *', timezone: 'UTC', from: next });
+  });
+
+  it('goes on after a job that is due, which is moved by itself', async () => {
+    const late = NOW - 90 * 60_000;
+    const planned = await plan(scheduler({ every: String(HOUR) }, late));
+    expect(planned).not.toHaveProperty('job');
+    expect(planned?.options).toMatchObject({ every: HOUR, from: NOW + HOUR / 2 });
+  });
+
+  it('has as many jobs as are left of a limit', async () => {
+    const [next, late] = [NOW + HOUR, NOW - 1];
+    const times = { every: String(HOUR), limit: '5' };
+    const left = async (time: number, count: number) =>
+      (await plan(scheduler(times, time, { repeat: { count } })))?.options?.limit;
+    await expect(left(next, 1)).resolves.toBe(5);
+    await expect(left(next, 5)).resolves.toBe(1);
+    await expect(left(late, 4)).resolves.toBe(1);
+    await expect(plan(scheduler(times, late, { repeat: { count: 5 } }))).resolves.toEqual({
+      fn: 'mail',
+      data: '{"n":1}',
+    });
+  });
+
+  it('keeps an id of the app, and makes others readable', async () => {
+    const idOf = async (key: string) =>
+      (await plan(scheduler({ every: String(HOUR) }, NOW + HOUR, { key })))?.options?.id;
+    await expect(idOf('daily-report')).resolves.toBe('daily-report');
+    await expect(idOf('report::::3600000')).resolves.toMatch(/^report-[0-9a-f]{8}$/);
+    await expect(idOf('0cc175b9c0f1b6a831c399e269772661')).resolves.toMatch(/^report-[0-9a-f]{8}$/);
+  });
+
+  it('is none without a function, or data that can be read', async () => {
+    const every = { every: String(HOUR) };
+    const stored = scheduler(every, NOW + HOUR);
+    await expect(planSchedule(stored, () => undefined, NOW)).resolves.toBeUndefined();
+    await expect(plan({ key: 'daily', score: String(NOW), hash: every })).resolves.toBeUndefined();
+    await expect(
+      plan({ key: 'daily', score: String(NOW), hash: { ...every, data: '{' } }),
+    ).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from '@jest/globals';
+import * as scripts from '../../lib/import/import-scripts.js';
+import { useRedis } from '../support/use-redis.js';
+
+describe('the scripts of an import', () => {
+  const used = useRedis();
+  let queues = 0;
+
+  /** A list with jobs of these ids, the first one first. */
+  async function listOf(...ids: string[]) {
+    const base = `bull:queue-${++queues}:`;
+    for (const id of ids) {
+      await used.redis.hset(base + id, { data: `"${id}"`, opts: '{}' });
+      await used.redis.lpush(`${base}wait`, id);
+    }
+    const keys = {
+      journal: `${base}journal`,
+      wait: `${base}wait`,
+      events: `${base}events`,
+      de: `${base}de:`,
+    };
+    const read = (cursor = 0, most = 10, largest = 100, bytes = 1000) =>
+      scripts.read.run(used.redis, [keys.wait, base], 'list', 'hashes', cursor, most, largest, bytes, [
+        'name',
+      ]);
+    const take = (jobs: readonly scripts.ReadJob[], batch = 'batch', name = 'name') =>
+      scripts.take.run(
+        used.redis,
+        [keys.journal, keys.wait, base, `${base}priority`],
+        ...(['list', 'hashes', 1000, name, batch] as const),
+        jobs.flatMap(({ id, score, fingerprint }) => [id, score, fingerprint]),
+      );
+    const finish = (name: string, number: string, ids: readonly string[]) =>
+      scripts.finish.run(
+        used.redis,
+        [keys.journal, base, keys.events, keys.de],
+        name,
+        number,
+        'hashes',
+        100,
+        ids,
+      );
+    const close = (name: string) => scripts.close.run(used.redis, [keys.journal], name);
+    return { base, keys, read, take, finish, close };
+  }
+
+  it('read jobs as workers take them, page by page, and no more bytes than they may', async () => {
+    const { read } = await listOf('1', '2', '3');
+    const ids = async (...args: Parameters<typeof read>) => (await read(...args)).jobs.map(({ id }) => id);
+    await expect(ids()).resolves.toEqual(['1', '2', '3']);
+    await expect(ids(1, 1)).resolves.toEqual(['2']);
+    await expect(ids(0, 10, 100, 6)).resolves.toEqual(['1', '2']);
+    const { jobs } = await read(0, 10, 2);
+    expect(jobs.map(({ state }) => state)).toEqual(['large', 'large', 'large']);
+  });
+
+  it('take no job that was changed after it was read, or is not where it was', async () => {
+    const { base, keys, read, take } = await listOf('1', '2', '3');
+    const { jobs } = await read();
+    await used.redis.hset(`${base}1`, 'data', '"other"');
+    await used.redis.lrem(keys.wait, 1, '2');
+    await expect(take(jobs)).resolves.toEqual({ name: 'name', number: '1', batch: 'batch', taken: '001' });
+    await expect(used.redis.lrange(keys.wait, '0', '-1')).resolves.toEqual(['1']);
+  });
+
+  it('take nothing while there is another step, and leave no journal if they took nothing', async () => {
+    const { keys, read, take } = await listOf('1', '2');
+    const [first, second] = (await read()).jobs as [scripts.ReadJob, scripts.ReadJob];
+    await used.redis.lrem(keys.wait, 1, '1');
+    await expect(take([first])).resolves.toBeUndefined();
+    await expect(used.redis.exists(keys.journal)).resolves.toBe(0);
+    const step = await take([second], 'first');
+    await used.redis.lpush(keys.wait, '1');
+    await expect(take([first], 'second', 'other')).resolves.toEqual(step);
+    await expect(used.redis.llen(keys.wait)).resolves.toBe(1);
+  });
+
+  it('end only the step that is meant, and delete only the jobs that it took', async () => {
+    const { base, read, take, finish, close } = await listOf('1', '2');
+    const step = await take((await read()).jobs);
+    expect(step).toMatchObject({ number: '1', taken: '11' });
+    await expect(finish('name', '2', ['1'])).resolves.toBe(false);
+    await expect(finish('other', '1', ['1'])).resolves.toBe(false);
+    await expect(close('name')).resolves.toBe(false);
+    await used.redis.del(`${base}2`);
+    await used.redis.hset(`${base}2`, { data: '"a new one"', opts: '{}' });
+    await expect(finish('name', '1', ['1', '2'])).resolves.toBe(true);
+    await expect(used.redis.exists(`${base}1`, `${base}2`)).resolves.toBe(1);
+    await expect(finish('name', '1', ['1', '2'])).resolves.toBe(false);
+    await expect(close('other')).resolves.toBe(false);
+    await expect(close('name')).resolves.toBe(true);
+  });
+});
