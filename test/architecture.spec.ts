@@ -162,6 +162,7 @@ const FEATURES_OUTSIDE = {
   cli: ['schedules'],
   dashboard: ['schedules', 'views'],
   doctor: ['limits', 'schedules'],
+  import: ['schedules', 'unique'],
   index: ['edits', 'flows', 'limits', 'records', 'schedules', 'views'],
   nest: ['schedules'],
   testing: ['edits', 'flows', 'limits', 'records', 'schedules'],

@@ -37,9 +37,8 @@ export class DyingLine {
     this.server.close();
   }
 
-  private cut(): void {
-    for (const socket of this.sockets) socket.destroy();
-    this.sockets.clear();
+  private cut(spared?: Socket): void {
+    for (const socket of this.sockets) if (socket !== spared) socket.destroy();
   }
 
   private join(near: Socket, far: Socket): void {
@@ -54,9 +53,9 @@ export class DyingLine {
       this.onEnd();
       if (this.last === 'unsent') return this.cut();
       near.destroy();
-      // The server gets the whole call, and answers nobody.
+      // The server gets the whole call, and its answer is not read.
       far.end(bytes);
-      this.cut1(far);
+      this.cut(far);
     });
     for (const [socket, other] of [
       [near, far],
@@ -70,9 +69,5 @@ export class DyingLine {
         other.destroy();
       });
     }
-  }
-
-  private cut1(spared: Socket): void {
-    for (const socket of this.sockets) if (socket !== spared) socket.destroy();
   }
 }
