@@ -86,12 +86,19 @@ const KNOWN = optionNames<Omit<JobsOptions, keyof typeof JOB_REMEDIES>>({
 });
 
 /** The name of a job, if it is not that of its queue. */
-export const NAME_HEADER = 'job-name';
+const NAME_HEADER = 'job-name';
+/** The same of a job that `gearmonkey import` has moved. */
+const IMPORTED_NAME_HEADER = 'import-name';
 /** Its options, for those who read it. */
 export const OPTIONS_HEADER = 'bullmq-options';
 const LEAST_MS = 1;
 const LEAST_AGE_S = 60;
 const MAX_AGE: KeepSpan = { age: MAX_SPAN_MS };
+
+/** The name of a job: a processor tells its jobs apart by it, also those that were moved from BullMQ. */
+export function nameOf(headers: JobHeaders, queue: string): string {
+  return headers[NAME_HEADER] ?? headers[IMPORTED_NAME_HEADER] ?? queue;
+}
 
 /** The options of a job as it has them, with those of its queue. @throws ConfigurationError */
 export function jobOptionsOf(

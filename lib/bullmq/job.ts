@@ -4,7 +4,7 @@ import type { Job as JobSnapshot } from '../job/job.js';
 import { isFinal, type JobState } from '../job/job-state.js';
 import { SnoozeError, UnrecoverableError } from '../job/retry.js';
 import type { RunningJob } from '../worker/running-job.js';
-import { NAME_HEADER, optionsFrom, priorityOf, type JobsOptions, type Untyped } from './job-options.js';
+import { nameOf, optionsFrom, priorityOf, type JobsOptions, type Untyped } from './job-options.js';
 import type { QueueEvents } from './queue-events.js';
 import type { QueueParts } from './queue-parts.js';
 import { unsupported } from './unsupported.js';
@@ -119,7 +119,7 @@ export class Job<Data = Untyped, Result = Untyped, Name extends string = string>
       queue,
       {
         id: claim.id,
-        name: headers[NAME_HEADER] ?? queue.name,
+        name: nameOf(headers, queue.name),
         data,
         opts,
         timestamp: opts.timestamp ?? recurring?.slot.getTime() ?? now - (claim.waited ?? 0),
@@ -141,7 +141,7 @@ export class Job<Data = Untyped, Result = Untyped, Name extends string = string>
       queue,
       defined({
         id,
-        name: headers[NAME_HEADER] ?? queue.name,
+        name: nameOf(headers, queue.name),
         data: job.input,
         opts,
         timestamp: opts.timestamp ?? times.created?.getTime() ?? 0,

@@ -95,10 +95,12 @@ function md5(text: string): string {
 /**
  * The schedule that takes its place, or undefined if none would have the same times: then it stays.
  *
+ * @param queue the queue that it is of
  * @param now in ms since 1970, of this machine
  */
 export async function planSchedule(
   stored: StoredForeignSchedule,
+  queue: string,
   functionOf: (name: string | undefined) => string | undefined,
   now: number,
 ): Promise<PlannedSchedule | undefined> {
@@ -120,7 +122,7 @@ export async function planSchedule(
   const headers = headersOf({ id: key, name });
   const retry = retryOf({ attempts: numberOf(attempts), made: 0, backoff: backoffOf(backoff) });
   const options = defined({
-    id: idOf(key, name ?? fn),
+    id: idOf(queue, key, name ?? fn),
     limit: left,
     until: timeOf(repeat['endDate']),
     headers,
@@ -198,10 +200,13 @@ function isNext(timing: Times, next: number): boolean {
   }
 }
 
-/** Names of the app's own stay; hashes, and keys of several parts, get the job's name in front. */
-function idOf(key: string, name: string): string {
+/**
+ * Names of the app's own stay; hashes, and keys of several parts, get the job's name in front. Queues may use the same names, and
+ * `upsertJobScheduler` of `nestjs-gearmonkey/bullmq` has to find the schedule: without the queue in front it would make a second one.
+ */
+function idOf(queue: string, key: string, name: string): string {
   const isOwn = !/[\s:]/.test(key) && !/^[0-9a-f]{32}$/.test(key);
-  return isOwn ? key : `${name.replaceAll(/\s+/g, '-')}-${md5(key).slice(0, 8)}`;
+  return `${queue}:${isOwn ? key : `${name.replaceAll(/\s+/g, '-')}-${md5(key).slice(0, 8)}`}`;
 }
 
 function isJson(text: string): boolean {

@@ -306,8 +306,8 @@ export class QueueImport {
 
   /** Returns whether it has left its queue. */
   private async moveSchedule(stored: StoredForeignSchedule): Promise<boolean> {
-    const { rules, dryRun } = this.options;
-    const planned = await planSchedule(stored, rules.functionOf, Date.now());
+    const { queue, rules, dryRun } = this.options;
+    const planned = await planSchedule(stored, queue, rules.functionOf, Date.now());
     const isKnown =
       planned?.options && (await this.servers.client.schedules.get(planned.options.id)) !== null;
     if (!planned || isKnown) {

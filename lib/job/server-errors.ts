@@ -59,7 +59,7 @@ function remedyOf(reason: string): string {
     return 'Raise its `maxclients`, or have fewer programs connected: docs/operate/connections.md says how many connections each has.';
   return /\b(?:WRONGPASS|NOAUTH|invalid password)\b/.test(reason)
     ? 'Check the user and the password of `connection`.'
-    : 'Check that the server is up and `connection` is right.';
+    : 'Check that the server is up and its address is right: `connection`, or `--redis` of a program.';
 }
 
 /** The server refused the command: out of memory, no permission, a key of the wrong type. No job was created. */

@@ -221,7 +221,7 @@ describe('an import of a queue of BullMQ', () => {
       options: { retry: { attempts: 3 }, headers: { 'import-name': 'report' } },
     });
     const ticks = await rig.target.zrange('ticks:mail', '0', '-1', 'WITHSCORES');
-    expect(Number(ticks[ticks.indexOf('daily') + 1])).toBe(next.get('daily'));
+    expect(Number(ticks[ticks.indexOf('mail:daily') + 1])).toBe(next.get('daily'));
   });
 
   it('leaves a schedule whose id there is here', async () => {

@@ -20,7 +20,7 @@ function scheduler(
 }
 
 const plan = (stored: StoredForeignSchedule, fn: string | undefined = 'mail') =>
-  planSchedule(stored, () => fn, NOW);
+  planSchedule(stored, 'mail', () => fn, NOW);
 
 describe('the schedule that takes the place of one of BullMQ', () => {
   it('stays away if it would have another next time', async () => {
@@ -62,18 +62,18 @@ describe('the schedule that takes the place of one of BullMQ', () => {
     });
   });
 
-  it('keeps an id of the app, and makes others readable', async () => {
+  it('keeps an id of the app behind its queue, and makes others readable', async () => {
     const idOf = async (key: string) =>
       (await plan(scheduler({ every: String(HOUR) }, NOW + HOUR, { key })))?.options?.id;
-    await expect(idOf('daily-report')).resolves.toBe('daily-report');
-    await expect(idOf('report::::3600000')).resolves.toMatch(/^report-[0-9a-f]{8}$/);
-    await expect(idOf('0cc175b9c0f1b6a831c399e269772661')).resolves.toMatch(/^report-[0-9a-f]{8}$/);
+    await expect(idOf('daily-report')).resolves.toBe('mail:daily-report');
+    await expect(idOf('report::::3600000')).resolves.toMatch(/^mail:report-[0-9a-f]{8}$/);
+    await expect(idOf('0cc175b9c0f1b6a831c399e269772661')).resolves.toMatch(/^mail:report-[0-9a-f]{8}$/);
   });
 
   it('is none without a function, or data that can be read', async () => {
     const every = { every: String(HOUR) };
     const stored = scheduler(every, NOW + HOUR);
-    await expect(planSchedule(stored, () => undefined, NOW)).resolves.toBeUndefined();
+    await expect(planSchedule(stored, 'mail', () => undefined, NOW)).resolves.toBeUndefined();
     await expect(plan({ key: 'daily', score: String(NOW), hash: every })).resolves.toBeUndefined();
     await expect(
       plan({ key: 'daily', score: String(NOW), hash: { ...every, data: '{' } }),
