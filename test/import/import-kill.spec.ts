@@ -92,7 +92,7 @@ describe('imports that die', () => {
           line.left = Infinity;
           await rig.import();
           expect(numbers((await rig.created()).map(({ input }) => input as { n: number }))).toEqual(all);
-          await expect(rig.target.zrange('ticks:mail', '0', '-1')).resolves.toEqual(['daily']);
+          await expect(rig.target.zrange('ticks:mail', '0', '-1')).resolves.toEqual(['mail:daily']);
           const keys = await rig.source.keys('bull:mail:*');
           expect(keys.filter((key) => !/:(id|meta|events|marker|pc)$/.test(key))).toEqual([]);
         },

@@ -81,7 +81,7 @@ describe('gearmonkey import', () => {
         await expect(rig.import()).resolves.toMatchObject({ left: [] });
         const inputs = (await rig.created()).map(({ input }) => (input as { n: number }).n);
         expect(inputs.sort()).toEqual([0, 1, 2, 3, 4]);
-        await expect(rig.target.zrange('ticks:mail', '0', '-1')).resolves.toEqual(['daily']);
+        await expect(rig.target.zrange('ticks:mail', '0', '-1')).resolves.toEqual(['mail:daily']);
       }
     },
   );
