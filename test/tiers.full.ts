@@ -47,7 +47,8 @@ describe('a run of a tier', () => {
       }),
     );
     const config = `--config=${join(folder, 'jest.config.json')}`;
-    const program = [join(ROOT, 'scripts/test.mjs'), tier, config, ...args, '--testPathPatterns', ...files];
+    const chosen = args.some((arg) => !arg.startsWith('--')) ? [] : ['--testPathPatterns', ...files];
+    const program = [join(ROOT, 'scripts/test.mjs'), tier, ...args, config, ...chosen];
     // Its suites are none of the project, whose durations may be measured now.
     const env = { ...process.env, RECORD_DURATIONS: '' };
     const ended = await new TestProcess(process.execPath, program, { env }).ended();
@@ -68,6 +69,11 @@ describe('a run of a tier', () => {
     expect([loading.last, loading.code]).toEqual(['1 passed, 1 failed', 1]);
     const cleaning = await run({ 'a.spec': CANNOT_CLEAN_UP });
     expect([cleaning.last, cleaning.code]).toEqual(['1 passed, 1 failed', 1]);
+  });
+
+  it('runs the suites whose paths are given, and no others', async () => {
+    const { last } = await run({ 'a.spec': PASSES, 'b.spec': FAILS }, 'fast', `${projects + 1}-a`);
+    expect(last).toBe('1 passed, 0 failed');
   });
 
   it('fails without any test, and for an unknown tier', async () => {
