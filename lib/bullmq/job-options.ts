@@ -1,7 +1,7 @@
 import { defined } from '../job/defined.js';
 import { MAX_SPAN_MS } from '../job/duration.js';
 import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
-import type { JobHeaders } from '../job/headers.js';
+import { IMPORT_HEADERS, type JobHeaders } from '../job/headers.js';
 import type { KeepOptions, KeepSpan } from '../job/keep.js';
 import { optionNames } from '../job/known-options.js';
 import { MAX_ATTEMPTS, type JobRetryOptions } from '../job/retry.js';
@@ -87,8 +87,6 @@ const KNOWN = optionNames<Omit<JobsOptions, keyof typeof JOB_REMEDIES>>({
 
 /** The name of a job, if it is not that of its queue. */
 const NAME_HEADER = 'job-name';
-/** The same of a job that `gearmonkey import` has moved. */
-const IMPORTED_NAME_HEADER = 'import-name';
 /** Its options, for those who read it. */
 export const OPTIONS_HEADER = 'bullmq-options';
 const LEAST_MS = 1;
@@ -97,7 +95,7 @@ const MAX_AGE: KeepSpan = { age: MAX_SPAN_MS };
 
 /** The name of a job: a processor tells its jobs apart by it, also those that were moved from BullMQ. */
 export function nameOf(headers: JobHeaders, queue: string): string {
-  return headers[NAME_HEADER] ?? headers[IMPORTED_NAME_HEADER] ?? queue;
+  return headers[NAME_HEADER] ?? headers[IMPORT_HEADERS.name] ?? queue;
 }
 
 /** The options of a job as it has them, with those of its queue. @throws ConfigurationError */
@@ -159,7 +157,11 @@ export function retryOf({ attempts, backoff }: JobsOptions): JobRetryOptions | u
 
 /** The options of a job that another program has enqueued, or a schedule. */
 export function optionsFrom(headers: JobHeaders, retry: JobRetryOptions | undefined): JobsOptions {
-  const own = parsed(headers[OPTIONS_HEADER]);
+  const imported = Number(headers[IMPORT_HEADERS.timestamp]);
+  const own = {
+    ...(Number.isSafeInteger(imported) && { timestamp: imported }),
+    ...parsed(headers[OPTIONS_HEADER]),
+  };
   if (retry === undefined) return own;
   const { attempts, backoff = 'exponential', delay = '1s' } = retry;
   const waits = typeof delay === 'number' ? { backoff: { type: backoff, delay } } : {};

@@ -1,7 +1,7 @@
 import { codecOf, type Codec, type CodecName } from '../job/codec.js';
 import { defined } from '../job/defined.js';
 import { MAX_TIMER_MS } from '../job/duration.js';
-import { checkHeaders, type JobHeaders } from '../job/headers.js';
+import { checkHeaders, IMPORT_HEADERS, type JobHeaders } from '../job/headers.js';
 import { MAX_ATTEMPTS, type JobRetryOptions } from '../job/retry.js';
 import type { Queue } from '../gearmonkey/core/wire/protocol.js';
 
@@ -153,9 +153,9 @@ export function headersOf({
 }: Pick<FoundJob, 'id' | 'name' | 'timestamp'>): JobHeaders | undefined {
   try {
     return checkHeaders({
-      'import-id': id,
-      'import-name': name,
-      'import-timestamp': timestamp === undefined ? undefined : String(timestamp),
+      [IMPORT_HEADERS.id]: id,
+      [IMPORT_HEADERS.name]: name,
+      [IMPORT_HEADERS.timestamp]: timestamp === undefined ? undefined : String(timestamp),
     });
   } catch {
     return undefined;

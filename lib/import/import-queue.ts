@@ -103,7 +103,7 @@ export class QueueImport {
   async run(): Promise<ImportReport> {
     const { system, queue, dryRun, signal } = this.options;
     await this.check();
-    if (!dryRun) await this.endStep();
+    await this.endStep();
     for (let round = 1, before = -1; round <= MAX_ROUNDS && !signal.aborted; round++) {
       if (this.count.total === before) break;
       before = this.count.total;
@@ -237,21 +237,23 @@ export class QueueImport {
     return JSON.stringify({ by: `${this.id}:${this.steps}`, ...batch });
   }
 
-  /** Ends the step that an earlier import has begun. */
+  /** Ends the step that an earlier import has begun, or only counts it. */
   private async endStep(): Promise<void> {
     const fields = await this.ask((redis) => redis.hmget(this.journal, ...scripts.JOURNAL_FIELDS));
     const journal = scripts.readJournal(fields);
     if (!journal) return;
     this.count.resumed();
-    await this.finishStep(journal);
+    if (this.options.dryRun) this.countStep(this.readBatch(journal), journal);
+    else await this.finishStep(journal);
   }
 
   private async finishStep(journal: scripts.Journal): Promise<void> {
-    const { name, number, taken } = journal;
-    const { to, state, jobs = [], schedule } = this.readBatch(journal);
+    const { name, number } = journal;
+    const batch = this.readBatch(journal);
+    const { to, schedule } = batch;
     const { system } = this.options;
     await this.checkDestinations(to);
-    const carried = jobs.filter((_, index) => taken[index] === '1');
+    const carried = takenOf(batch, journal);
     if (schedule) await this.makeSchedule(schedule);
     await this.carrier.carry({ name, number: Number(number), jobs: carried });
     const keys = [this.journal, this.base + system.jobs, `${this.base}events`, `${this.base}de:`];
@@ -261,9 +263,13 @@ export class QueueImport {
     );
     // Another import may have ended the step, and counts it.
     if (!isFirst) return;
-    for (const { fn } of carried) this.count.moved(state ?? 'waiting', fn);
-    if (schedule) this.count.moved('schedules', schedule.fn);
+    this.countStep(batch, journal);
     this.options.onProgress(this.count.total);
+  }
+
+  private countStep(batch: Batch, journal: scripts.Journal): void {
+    for (const { fn } of takenOf(batch, journal)) this.count.moved(batch.state ?? 'waiting', fn);
+    if (batch.schedule) this.count.moved('schedules', batch.schedule.fn);
   }
 
   private async checkDestinations(to: Destinations): Promise<void> {
@@ -363,4 +369,8 @@ export class QueueImport {
     if (name !== null) await this.ask((redis) => scripts.close.run(redis, [this.journal], name));
     await this.carrier.forget();
   }
+}
+
+function takenOf({ jobs = [] }: Batch, { taken }: scripts.Journal): readonly PlannedJob[] {
+  return jobs.filter((_, index) => taken[index] === '1');
 }

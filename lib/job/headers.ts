@@ -90,3 +90,10 @@ function asHeaders(entries: ReadonlyMap<string, string>): JobHeaders {
 function invalid(value: unknown, expected: string): InvalidOptionError {
   return new InvalidOptionError('headers', value, expected);
 }
+
+/** Headers of a job that `gearmonkey import` has moved: what it had in the other system. The timestamp is in ms since 1970. */
+export const IMPORT_HEADERS = {
+  id: 'import-id',
+  name: 'import-name',
+  timestamp: 'import-timestamp',
+} as const;

@@ -1,5 +1,6 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { afterAll, beforeAll } from '@jest/globals';
+import type { Socket } from 'node:net';
+import { Relay } from '../support/relay.js';
 
 /** What the server still sees of the last call. */
 export type LastCall = 'unsent' | 'unanswered';
@@ -8,37 +9,27 @@ export type LastCall = 'unsent' | 'unanswered';
 export class DyingLine {
   /** How many more calls it carries. */
   left = Infinity;
-  /** How many it has carried. */
-  carried = 0;
   last: LastCall = 'unsent';
   /** Called in place of the next call, or of its reply. */
   onEnd: () => void = () => undefined;
-  private readonly sockets = new Set<Socket>();
+  /** The server gets a last call as a whole. */
+  private readonly unanswered = new WeakSet<Socket>();
 
-  private constructor(
-    private readonly server: Server,
-    port: number,
-  ) {
-    server.on('connection', (near) => this.join(near, connect(port, '127.0.0.1')));
+  private constructor(private readonly relay: Relay) {
+    relay.join = (near, far) => this.join(near, far);
+    relay.spares = (socket) => this.unanswered.has(socket);
   }
 
   static async to(port: number): Promise<DyingLine> {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new DyingLine(server, port);
+    return new DyingLine(await Relay.to(port));
   }
 
   url(database = 0): string {
-    return `redis://127.0.0.1:${(this.server.address() as AddressInfo).port}/${database}`;
+    return `${this.relay.url}/${database}`;
   }
 
   close(): void {
-    this.cut();
-    this.server.close();
-  }
-
-  private cut(spared?: Socket): void {
-    for (const socket of this.sockets) if (socket !== spared) socket.destroy();
+    this.relay.close();
   }
 
   private join(near: Socket, far: Socket): void {
@@ -46,28 +37,29 @@ export class DyingLine {
     near.on('data', (bytes) => {
       if (this.left > 0) {
         this.left -= 1;
-        this.carried += 1;
         far.write(bytes);
         return;
       }
       this.onEnd();
-      if (this.last === 'unsent') return this.cut();
-      near.destroy();
-      // The server gets the whole call, and its answer is not read.
-      far.end(bytes);
-      this.cut(far);
+      if (this.last === 'unanswered') {
+        this.unanswered.add(far);
+        far.end(bytes);
+      }
+      this.relay.cut();
     });
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      this.sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => {
-        this.sockets.delete(socket);
-        if (other === far && this.last === 'unanswered' && this.left === 0) return;
-        other.destroy();
-      });
-    }
   }
+}
+
+/** For a `describe`: a line to the server at this port. */
+export function useDyingLine(port: () => number): { readonly line: DyingLine } {
+  let line: DyingLine | undefined;
+  beforeAll(async () => {
+    line = await DyingLine.to(port());
+  });
+  afterAll(() => line?.close());
+  return {
+    get line() {
+      return line as DyingLine;
+    },
+  };
 }

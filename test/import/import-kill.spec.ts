@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { Queue } from 'bullmq';
 import fc from 'fast-check';
 import { bounds } from '../model/operations.js';
 import { IS_FAST_TIER } from '../support/tier.js';
-import { DyingLine, type LastCall } from './dying-line.js';
+import { useDyingLine, type LastCall } from './dying-line.js';
 import { ImportInProcess } from './import-in-process.js';
 import { useImport } from './import-rig.js';
 
@@ -48,13 +48,9 @@ const death: fc.Arbitrary<Death> = fc.record({
 
 describe('imports that die', () => {
   const rig = useImport();
-  let line: DyingLine;
+  const dying = useDyingLine(() => rig.used.port);
   let queue: Queue | undefined;
-  beforeAll(async () => {
-    line = await DyingLine.to(rig.used.port);
-  });
   afterEach(() => queue?.close());
-  afterAll(() => line.close());
 
   /** Adds jobs with different data, and a schedule. Returns the data of those that BullMQ has taken. */
   async function fill(jobs: readonly Added[]): Promise<number[]> {
@@ -71,9 +67,9 @@ describe('imports that die', () => {
   }
 
   async function die({ calls, last, batch }: Death): Promise<boolean> {
-    Object.assign(line, { left: calls, last });
-    const importing = new ImportInProcess({ source: line.url(), target: line.url(1) }, { batch });
-    line.onEnd = () => importing.kill();
+    Object.assign(dying.line, { left: calls, last });
+    const importing = new ImportInProcess({ source: dying.line.url(), target: dying.line.url(1) }, { batch });
+    dying.line.onEnd = () => importing.kill();
     return importing.run().then(
       () => false,
       () => true,
@@ -89,7 +85,7 @@ describe('imports that die', () => {
           await rig.used.redis.flushall();
           const all = await fill(jobs);
           for (const one of deaths) await die(one);
-          line.left = Infinity;
+          dying.line.left = Infinity;
           await rig.import();
           expect(numbers((await rig.created()).map(({ input }) => input as { n: number }))).toEqual(all);
           await expect(rig.target.zrange('ticks:mail', '0', '-1')).resolves.toEqual(['mail:daily']);
@@ -105,7 +101,11 @@ describe('imports that die', () => {
     const all = await fill([{}, {}]);
     for (let calls = 10; (await rig.source.hget(JOURNAL, 'batch')) === null; calls++)
       await die({ calls, last: 'unanswered', batch: 2 });
-    line.left = Infinity;
+    dying.line.left = Infinity;
+    await expect(rig.import({ dryRun: true })).resolves.toMatchObject({
+      moved: { waiting: 2 },
+      resumed: true,
+    });
     const elsewhere = { source: rig.used.url, target: `${rig.used.url}/2` };
     await expect(new ImportInProcess(elsewhere).run()).rejects.toThrow('on another server, or with another');
     await rig.import();
@@ -125,7 +125,7 @@ describe('imports that die', () => {
         await rig.used.redis.flushall();
         const all = await fill([{}, {}, { delay: HOUR }, { priority: 2 }, { jobId: 'own' }]);
         died = await die({ calls, last, batch: 2 });
-        line.left = Infinity;
+        dying.line.left = Infinity;
         await rig.import();
         expect(numbers((await rig.created()).map(({ input }) => input as { n: number }))).toEqual(all);
       }

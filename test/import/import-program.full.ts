@@ -1,22 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { Queue } from 'bullmq';
 import { GearMonkeyProcess, runGearMonkey, valuesOf } from '../cli/gearmonkey-process.js';
 import { killProcesses } from '../support/test-process.js';
-import { DyingLine, type LastCall } from './dying-line.js';
+import { useDyingLine, type LastCall } from './dying-line.js';
 import { useImport } from './import-rig.js';
 
 const HOUR = 3_600_000;
 
 describe('gearmonkey import', () => {
   const rig = useImport();
-  let line: DyingLine;
+  const dying = useDyingLine(() => rig.used.port);
   let queue: Queue | undefined;
-  beforeAll(async () => {
-    line = await DyingLine.to(rig.used.port);
-  });
   afterEach(() => queue?.close());
   afterEach(killProcesses);
-  afterAll(() => line.close());
 
   const ask = (...args: string[]) => {
     const { source, target } = rig.urls();
@@ -56,6 +52,7 @@ describe('gearmonkey import', () => {
     [['--map', 'a'], '`--map` must be NAME=VALUE'],
     [['--function', 'a b'], "can't be a function name"],
     [['--batch', '0'], '--batch'],
+    [['--high', '10', '--normal', '3'], '--normal'],
   ])('refuses %j', async (args, message) => {
     await fill();
     const { code, stderr } = await ask(...args);
@@ -72,12 +69,12 @@ describe('gearmonkey import', () => {
         await rig.used.redis.flushall();
         await fill();
         await queue?.close();
-        Object.assign(line, { left: calls, last });
-        const args = ['import', 'bullmq', '--queue', 'mail', '--from', line.url(), '--batch', '2'];
-        const program = new GearMonkeyProcess(args, { REDIS_URL: line.url(1) });
-        line.onEnd = () => program.signal('SIGKILL');
+        Object.assign(dying.line, { left: calls, last });
+        const args = ['import', 'bullmq', '--queue', 'mail', '--from', dying.line.url(), '--batch', '2'];
+        const program = new GearMonkeyProcess(args, { REDIS_URL: dying.line.url(1) });
+        dying.line.onEnd = () => program.signal('SIGKILL');
         killed = (await program.ended()).code === null;
-        line.left = Infinity;
+        dying.line.left = Infinity;
         await expect(rig.import()).resolves.toMatchObject({ left: [] });
         const inputs = (await rig.created()).map(({ input }) => (input as { n: number }).n);
         expect(inputs.sort()).toEqual([0, 1, 2, 3, 4]);

@@ -23,17 +23,19 @@ describe('an app of nestjs-gearmonkey/bullmq, after an import', () => {
       { name: 'digest', data: {} },
     ] as const;
     const old = new BullMqQueue('mail', { connection: rig.connection });
-    await old.add('welcome', { to: 'ada' });
-    await old.add('mail', { to: 'grace' });
+    await old.add('welcome', { to: 'ada' }, { timestamp: 1_700_000_000_000 });
+    await old.add('mail', { to: 'grace' }, { timestamp: 1_700_000_000_001 });
     await old.upsertJobScheduler('daily', ...daily);
     await old.close();
     await expect(rig.import()).resolves.toMatchObject({ moved: { waiting: 2, schedules: 1 }, left: [] });
 
     const ran: string[] = [];
+    const timestamps = new Map<string, number>();
     @Processor('mail')
     class Mails extends WorkerHost {
       async process(job: Job<{ to: string }>) {
         ran.push(`${job.name} ${job.data.to}`);
+        timestamps.set(job.id, job.timestamp);
       }
     }
     const app = await apps.start({
@@ -45,6 +47,7 @@ describe('an app of nestjs-gearmonkey/bullmq, after an import', () => {
     });
     await until(() => ran.length === 2);
     expect(ran.toSorted()).toEqual(['mail grace', 'welcome ada']);
+    expect([...timestamps.values()].toSorted()).toEqual([1_700_000_000_000, 1_700_000_000_001]);
 
     const queue = app.get<Queue>(getQueueToken('mail'));
     await queue.upsertJobScheduler('daily', ...daily);

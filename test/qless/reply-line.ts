@@ -1,32 +1,26 @@
 import { afterEach, beforeEach } from '@jest/globals';
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { QlessClient } from '../../lib/qless/index.js';
 import { stopWorkersAfterEach } from '../support/run-worker.js';
+import { Relay } from '../support/relay.js';
 import { useRedis } from '../support/use-redis.js';
 
 /** A line to a server that forwards requests, and replies as a test says. */
 export class ReplyLine {
   /** What becomes of the bytes of a reply. */
   change: (reply: Buffer) => Buffer = (reply) => reply;
-  private readonly sockets: Socket[] = [];
   private held: (() => void)[] | undefined;
 
-  private constructor(
-    private readonly server: Server,
-    port: number,
-  ) {
-    server.on('connection', (near) => this.join(near, connect(port, '127.0.0.1')));
+  private constructor(private readonly relay: Relay) {
+    relay.join = (near, far) => this.join(near, far);
   }
 
   static async start(port: number): Promise<ReplyLine> {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new ReplyLine(server, port);
+    return new ReplyLine(await Relay.to(port));
   }
 
   get url(): string {
-    return `redis://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return this.relay.url;
   }
 
   /** Keeps replies back until `release`. */
@@ -41,20 +35,16 @@ export class ReplyLine {
   }
 
   stop(): void {
-    for (const socket of this.sockets) socket.destroy();
-    this.server.close();
+    this.relay.close();
   }
 
   private join(near: Socket, far: Socket): void {
-    this.sockets.push(near, far);
-    near.on('data', (bytes) => far.write(bytes)).on('close', () => far.destroy());
-    far.on('close', () => near.destroy());
+    near.on('data', (bytes) => far.write(bytes));
     far.on('data', (bytes) => {
       const pass = () => near.write(this.change(bytes));
       if (this.held) this.held.push(pass);
       else pass();
     });
-    for (const socket of [near, far]) socket.on('error', () => undefined);
   }
 }
 

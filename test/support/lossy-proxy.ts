@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { Relay } from './relay.js';
 
 /** Passes everything on, but cuts the connections in place of replies to a chosen number of script calls. */
 export class LossyProxy {
@@ -9,28 +9,21 @@ export class LossyProxy {
   lost = 0;
   /** Text that a reply must have to be lost. */
   having = '';
-  private readonly sockets = new Set<Socket>();
 
-  private constructor(
-    private readonly server: Server,
-    port: number,
-  ) {
-    server.on('connection', (near) => this.join(near, connect(port, '127.0.0.1')));
+  private constructor(private readonly relay: Relay) {
+    relay.join = (near, far) => this.join(near, far);
   }
 
   static async start(port: number): Promise<LossyProxy> {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new LossyProxy(server, port);
+    return new LossyProxy(await Relay.to(port));
   }
 
   get url(): string {
-    return `redis://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return this.relay.url;
   }
 
   stop(): void {
-    for (const socket of this.sockets) socket.destroy();
-    this.server.close();
+    this.relay.close();
   }
 
   private join(near: Socket, far: Socket): void {
@@ -51,13 +44,5 @@ export class LossyProxy {
       this.lost += 1;
       return near.destroy();
     });
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      this.sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => other.destroy());
-    }
   }
 }

@@ -103,8 +103,8 @@ function rulesOf(system: ForeignSystem, flags: ImportFlags, { keysOf }: Context)
   const other = flags.function ?? (named.size === 0 ? flags.queue : undefined);
   for (const fn of [...named.values(), ...(other === undefined ? [] : [other])])
     keysOf(checkFunctionName(fn));
-  const whole = (flag: string, given: string | undefined, usual: number, most: number) =>
-    checkWhole(flag, wholeOf(flag, given) ?? usual, 0, most);
+  const whole = (flag: string, given: string | undefined, usual: number, most: number, least = 0) =>
+    checkWhole(flag, wholeOf(flag, given) ?? usual, least, most);
   const usual = system.prioritiesFirst && flags.normal === undefined ? Number.MAX_SAFE_INTEGER : 0;
   const high = whole('--high', flags.high, usual, Number.MAX_SAFE_INTEGER);
   return {
@@ -112,7 +112,7 @@ function rulesOf(system: ForeignSystem, flags: ImportFlags, { keysOf }: Context)
     codec: flags.codec,
     largest: whole('--max-bytes', flags.maxBytes, DEFAULT_MAX_PAYLOAD_BYTES, MAX_BYTES),
     high,
-    normal: whole('--normal', flags.normal, high, Number.MAX_SAFE_INTEGER),
+    normal: whole('--normal', flags.normal, high, Number.MAX_SAFE_INTEGER, high),
   };
 }
 
@@ -140,7 +140,7 @@ function linesOf({
   const all = Object.values(functions).reduce((sum, count) => sum + count, 0);
   return [
     `${system} ${queue}: ${all} ${verb}${interrupted ? ', then stopped' : ''}`,
-    ...(resumed ? ['  a step of an earlier import was ended first'] : []),
+    ...(resumed ? [`  a step of an earlier import ${dryRun ? 'would be' : 'was'} ended first`] : []),
     ...Object.entries(moved).map(([state, count]) => row(count, state)),
     ...Object.entries(functions).map(([fn, count]) => row(count, `to ${fn}`)),
     ...left.flatMap(({ reason, count, ids }) => [
