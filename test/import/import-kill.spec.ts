@@ -103,7 +103,7 @@ describe('imports that die', () => {
       await die({ calls, last: 'unanswered', batch: 2 });
     dying.line.left = Infinity;
     await expect(rig.import({ dryRun: true })).resolves.toMatchObject({
-      moved: { waiting: 2 },
+      moved: { schedules: 1, waiting: 2 },
       resumed: true,
     });
     const elsewhere = { source: rig.used.url, target: `${rig.used.url}/2` };

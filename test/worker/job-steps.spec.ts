@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { setImmediate as turn } from 'node:timers/promises';
 import { JobSteps } from '../../lib/worker/job-steps.js';
+import { gate } from '../support/gate.js';
 import { claimOf, KeptRecords } from './kept-records.js';
 
 const HOUR_MS = 3_600_000;
@@ -57,6 +59,26 @@ describe('JobSteps', () => {
     await Promise.all(names.map((name) => steps.run(name, () => (name === 'd' ? 'd'.repeat(70) : name))));
     const written = ['abc', 'd', 'e'].map((some) => ['steps', ...[...some].map((name) => `step:${name}`)]);
     expect(records.writes).toEqual(written);
+  });
+
+  it('keeps the order of its writes: a later step waits for one that the server holds up', async () => {
+    const [isHeld, mayWrite] = [gate(), gate()];
+    records.writing = () => {
+      records.writing = async () => undefined;
+      isHeld.open();
+      return mayWrite.passed;
+    };
+    const steps = nextRun();
+    const first = step(steps, 'one');
+    await isHeld.passed;
+    const second = step(steps, 'two');
+    await turn();
+    mayWrite.open();
+    await Promise.all([first, second]);
+    expect(records.writes).toEqual([
+      ['steps', 'step:one'],
+      ['steps', 'step:two'],
+    ]);
   });
 
   it('begins anew in another version, whose first step removes what the old one recorded', async () => {

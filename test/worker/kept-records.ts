@@ -19,6 +19,8 @@ export class KeptRecords implements StepRecords {
   readonly streamed: { kind: StreamKind; sent: number; entries: number }[] = [];
   /** Whether another worker has the job. */
   isLost = false;
+  /** Called before fields are written. */
+  writing: () => Promise<void> = async () => undefined;
   /** Called before entries are added. */
   appending: () => Promise<void> = async () => undefined;
   readonly parents = async () => [];
@@ -43,6 +45,7 @@ export class KeptRecords implements StepRecords {
     fields: ReadonlyMap<string, Payload>,
     removed: readonly string[],
   ): Promise<boolean> {
+    await this.writing();
     if (this.isLost) return false;
     this.writes.push([...fields.keys()]);
     for (const name of removed) this.fields.delete(name);
