@@ -1,13 +1,17 @@
+import { checkWhole } from '../job/check-whole.js';
 import { defined } from '../job/defined.js';
 import { MAX_SPAN_MS } from '../job/duration.js';
 import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import { IMPORT_HEADERS, type JobHeaders } from '../job/headers.js';
 import type { KeepOptions, KeepSpan } from '../job/keep.js';
 import { optionNames } from '../job/known-options.js';
-import { MAX_ATTEMPTS, type JobRetryOptions } from '../job/retry.js';
+import type { JobRetryOptions } from '../job/retry.js';
 import type { UniqueOptions } from '../job/unique.js';
 import type { Priority, RunManyOptions } from '../gearmonkey/core/client/run-options.js';
 import { checkBullOptions, unsupported, type Refused } from './unsupported.js';
+
+const KEEP = optionNames<KeepJobs>({ age: true, count: true });
+const KEEP_REMEDIES = { limit: 'Leave it out: they are removed in small steps.' } as const;
 
 /** What `JSON.parse` returns: BullMQ gives jobs without type arguments this type. */
 export type Untyped = ReturnType<JSON['parse']>;
@@ -117,25 +121,57 @@ export function runOptionsOf(
 ): RunManyOptions {
   const { delay, priority, deduplication } = options;
   const unique = deduplication && uniqueOf(deduplication, delay);
-  const later = delay !== undefined && delay > 0 && !unique?.debounce ? delay : undefined;
+  const later = laterOf(delay);
+  // Of a single job they change nothing, but must be what they are elsewhere.
+  keepOf(options);
+  const chosen = priority === undefined ? undefined : priorityOf(priority, priorities);
+  if (later !== undefined || unique?.debounce) refuseLaterPriority(priority, chosen, 'a delayed job');
   return defined({
     headers: headersOf(queue, name, options),
     retry: retryOf(options),
     unique,
-    delay: later,
-    // A job that waits for its time has no other priority here.
-    priority: later === undefined && priority ? priorityOf(priority, priorities) : undefined,
+    delay: unique?.debounce ? undefined : later,
+    priority: later !== undefined || unique?.debounce || priority === 0 ? undefined : chosen,
   });
 }
 
-/** @throws ConfigurationError without a rule */
+/** Undefined for a job that may run at once: as in BullMQ, also one with a delay below 0. @throws InvalidOptionError */
+function laterOf(delay: number | undefined): number | undefined {
+  if (Number.isNaN(delay)) throw new InvalidOptionError('delay', delay, 'a number of milliseconds');
+  return delay !== undefined && delay > 0 ? delay : undefined;
+}
+
+/** A job that waits for its time has no other priority here. @throws ConfigurationError unless it is that one */
+export function refuseLaterPriority(
+  priority: number | undefined,
+  chosen: Priority | undefined,
+  whose: string,
+): void {
+  if (chosen === undefined || chosen === 'normal') return;
+  throw unsupported(
+    `priority of ${whose}, so \`priority: ${priority}\` would mean nothing`,
+    "It is 'normal' once its time has come. Leave `priority` out, or let `priorities` of BullModule say 'normal' for this number.",
+  );
+}
+
+const MAX_PRIORITY = 2 ** 21;
+
+/** @throws InvalidOptionError · ConfigurationError without a rule */
 export function priorityOf(priority: number, priorities: PriorityRule | undefined): Priority {
-  if (priorities) return priorities(priority);
+  checkWhole('priority', priority, 0, MAX_PRIORITY);
+  if (priority === 0) return 'normal';
+  if (priorities) return checkedPriority(priorities(priority), priority);
   throw unsupported(
     `number of priorities as BullMQ, so \`priority: ${priority}\` means nothing`,
     'Say which of the three it is in BullModule.forRoot or registerQueue: ' +
       "`priorities: (priority) => (priority < 10 ? 'high' : 'low')`. A job without one has 'normal'.",
   );
+}
+
+/** A rule may return anything, such as what an object has for a number. @throws InvalidOptionError */
+function checkedPriority(chosen: ReturnType<PriorityRule>, priority: number): Priority {
+  if (chosen === 'high' || chosen === 'normal' || chosen === 'low') return chosen;
+  throw new InvalidOptionError(`priorities(${priority})`, chosen, "'high', 'normal' or 'low'");
 }
 
 /** @throws InvalidOptionError */
@@ -152,7 +188,7 @@ export function retryOf({ attempts, backoff }: JobsOptions): JobRetryOptions | u
       "'fixed' or 'exponential': a function is the `retry.backoff` of @Worker",
     );
   const first = delay || LEAST_MS;
-  return { attempts: Math.min(attempts, MAX_ATTEMPTS), backoff: rule, delay: first, jitter, max: '24d' };
+  return { attempts: Number(attempts), backoff: rule, delay: first, jitter, max: '24d' };
 }
 
 /** The options of a job that another program has enqueued, or a schedule. */
@@ -183,18 +219,21 @@ export function keepOf({
   removeOnFail,
 }: Pick<JobsOptions, 'removeOnComplete' | 'removeOnFail'>): KeepOptions | undefined {
   if (removeOnComplete === undefined && removeOnFail === undefined) return undefined;
-  return defined({ success: spanOf(removeOnComplete), error: spanOf(removeOnFail) });
+  return defined({
+    success: spanOf('removeOnComplete', removeOnComplete),
+    error: spanOf('removeOnFail', removeOnFail),
+  });
 }
 
 /** The least that is kept here is a minute, or one job. */
-function spanOf(given: JobsOptions['removeOnComplete']): KeepSpan | undefined {
+function spanOf(name: string, given: JobsOptions['removeOnComplete']): KeepSpan | undefined {
   if (given === undefined) return undefined;
   if (given === false) return MAX_AGE;
   if (given === true || given === 0) return { age: LEAST_AGE_S * 1000 };
-  if (typeof given === 'number') return { ...MAX_AGE, count: given };
-  const { age, count } = given;
+  if (typeof given === 'number') return given < 0 ? MAX_AGE : { ...MAX_AGE, count: given };
+  const { age, count } = checkBullOptions(`\`${name}\``, given, KEEP, KEEP_REMEDIES);
   const kept = age === undefined ? MAX_AGE : { age: Math.max(LEAST_AGE_S, age) * 1000 };
-  return count === undefined ? kept : { ...kept, count: Math.max(1, count) };
+  return count === undefined || count < 0 ? kept : { ...kept, count: Math.max(1, count) };
 }
 
 function uniqueOf(given: DeduplicationOptions, delay: number | undefined): UniqueOptions {

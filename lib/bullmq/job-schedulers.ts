@@ -1,9 +1,18 @@
 import { defined } from '../job/defined.js';
+import { InvalidOptionError } from '../job/errors.js';
 import { optionNames } from '../job/known-options.js';
 import type { Schedule } from '../gearmonkey/features/schedules/schedule.js';
 import type { ScheduleOptions } from '../gearmonkey/features/schedules/recur-options.js';
-import { headersOf, retryOf, type JobsOptions, type Untyped } from './job-options.js';
-import { checkBullOptions, type Refused } from './unsupported.js';
+import {
+  headersOf,
+  priorityOf,
+  refuseLaterPriority,
+  retryOf,
+  type JobsOptions,
+  type PriorityRule,
+  type Untyped,
+} from './job-options.js';
+import { checkBullOptions, unsupported, type Refused } from './unsupported.js';
 
 const REPEAT_REMEDIES = {
   immediately: 'Call queue.add beside it for a job at once.',
@@ -73,15 +82,22 @@ export function scheduleId(queue: string, id: string): string {
   return `${queue}:${id}`;
 }
 
-/** @param defaults those of the queue @throws ConfigurationError */
+/** What a queue does with the options of its jobs. */
+interface SchedulerRules {
+  readonly merge: (opts: JobsOptions) => JobsOptions;
+  readonly priorities: PriorityRule | undefined;
+}
+
+/** @throws ConfigurationError, InvalidOptionError */
 export function scheduleOf<Data>(
   queue: string,
   id: string,
   repeat: RepeatOptions,
   template: JobSchedulerTemplate<Data>,
-  merge: (opts: JobsOptions) => JobsOptions,
+  { merge, priorities }: SchedulerRules,
 ): ScheduleOptions {
   const user = `upsertJobScheduler("${id}")`;
+  if (typeof id !== 'string' || id === '') throw new InvalidOptionError('jobSchedulerId', id, 'text');
   const { pattern, every, tz, startDate, endDate, limit } = checkBullOptions(
     user,
     repeat,
@@ -91,7 +107,15 @@ export function scheduleOf<Data>(
   const { name = id, data, opts = {} } = checkBullOptions(user, template, TEMPLATE, {});
   const own = checkBullOptions(user, opts, new Set(Object.keys(opts)), TEMPLATE_REMEDIES) as JobsOptions;
   const { delay, priority, deduplication, ...merged } = merge(own);
-  void [delay, priority, deduplication];
+  // As in BullMQ, the next time is that of the pattern.
+  void delay;
+  if (priority !== undefined)
+    refuseLaterPriority(priority, priorityOf(priority, priorities), 'jobs of schedulers');
+  if (deduplication)
+    throw unsupported(`option \`deduplication\` of ${user}`, TEMPLATE_REMEDIES.deduplication);
+  const until = dateOf(endDate);
+  if (until && until.getTime() <= Date.now())
+    throw new InvalidOptionError('endDate', until.toISOString(), 'in the future');
   return defined({
     id: scheduleId(queue, id),
     cron: pattern,
@@ -99,7 +123,7 @@ export function scheduleOf<Data>(
     timezone: pattern === undefined ? undefined : (tz ?? Intl.DateTimeFormat().resolvedOptions().timeZone),
     every,
     from: dateOf(startDate),
-    until: dateOf(endDate),
+    until,
     limit,
     input: data === undefined ? {} : data,
     retry: retryOf(merged),

@@ -1,13 +1,21 @@
 import { defined } from '../job/defined.js';
+import { MAX_SPAN_MS, toMilliseconds } from '../job/duration.js';
 import { ConfigurationError, GearMonkeyError, InvalidOptionError, JobFailedError } from '../job/errors.js';
 import type { Job as JobSnapshot } from '../job/job.js';
 import { isFinal, type JobState } from '../job/job-state.js';
 import { SnoozeError, UnrecoverableError } from '../job/retry.js';
 import type { RunningJob } from '../worker/running-job.js';
-import { nameOf, optionsFrom, priorityOf, type JobsOptions, type Untyped } from './job-options.js';
+import {
+  nameOf,
+  optionsFrom,
+  priorityOf,
+  refuseLaterPriority,
+  type JobsOptions,
+  type Untyped,
+} from './job-options.js';
 import type { QueueEvents } from './queue-events.js';
 import type { QueueParts } from './queue-parts.js';
-import { unsupported } from './unsupported.js';
+import { refuseMethods, unsupported, type Remedies } from './unsupported.js';
 
 /** The states of BullMQ that jobs have here. */
 export type BullJobState = 'waiting' | 'waiting-children' | 'delayed' | 'active' | 'completed' | 'failed';
@@ -56,6 +64,23 @@ const STATES: Readonly<Record<JobState, BullJobState>> = {
 };
 const PERCENT = 100;
 
+/** What processors of BullMQ throw to have something done. */
+const THROWN: Remedies = {
+  RateLimitError:
+    "Use the option `limiter` of @Processor, or move the processor to a @Worker with a `limit` and call its job's holdKey.",
+  WaitingChildrenError: 'Use GearMonkeyClient.flow, whose `children` begin after their job.',
+  WaitingError: 'Use job.moveToDelayed with a DelayedError.',
+};
+
+/** What earlier runs have left. */
+function endsOf({ errors, error, progress }: JobSnapshot) {
+  return {
+    failedReason: error?.message ?? errors.at(-1)?.message,
+    stacktrace: errors.map(({ stack, message }) => stack ?? message),
+    progress: progress && (progress.dividend / progress.divisor) * PERCENT,
+  };
+}
+
 /** A job as BullMQ has it: what `queue.add` returns, and what a processor gets. */
 export class Job<Data = Untyped, Result = Untyped, Name extends string = string> {
   readonly #queue: QueueParts;
@@ -76,8 +101,9 @@ export class Job<Data = Untyped, Result = Untyped, Name extends string = string>
   readonly stalledCounter: number;
   /** When it was made, in milliseconds since 1970. */
   readonly timestamp: number;
-  readonly delay: number;
-  readonly priority: number;
+  /** As it was added, or changed by this object. */
+  delay: number;
+  priority: number;
   processedOn?: number;
   finishedOn?: number;
   failedReason?: string;
@@ -86,8 +112,11 @@ export class Job<Data = Untyped, Result = Untyped, Name extends string = string>
   /** What `updateProgress` was given. @default 0 */
   progress: number;
 
-  /** @internal */
+  /** @internal @throws ConfigurationError for a constructor's call of BullMQ */
   constructor(queue: QueueParts, fields: JobFields<Data, Result>, run?: JobRun) {
+    // The published declarations have no constructor.
+    if (typeof (queue as Partial<QueueParts> | undefined)?.client !== 'object')
+      throw unsupported('new Job()', 'Add jobs with queue.add, and read them with queue.getJob.');
     this.#queue = queue;
     this.#run = run;
     const { id, name, data, opts, timestamp } = fields;
@@ -110,31 +139,37 @@ export class Job<Data = Untyped, Result = Untyped, Name extends string = string>
     this.progress = fields.progress ?? 0;
   }
 
-  /** A job that a processor runs. @internal */
-  static ofRun(queue: QueueParts, data: unknown, run: JobRun): Job {
-    const { claim, headers, recurring } = run.running;
+  /** A job that a processor runs. @param before what is known of earlier runs @internal */
+  static ofRun(queue: QueueParts, data: unknown, run: JobRun, before?: JobSnapshot): Job {
+    const { claim, headers, recurring, snoozes } = run.running;
     const now = Date.now();
     const opts = optionsFrom(headers, claim.options.retry);
     return new Job(
       queue,
-      {
+      defined({
         id: claim.id,
         name: nameOf(headers, queue.name),
         data,
         opts,
-        timestamp: opts.timestamp ?? recurring?.slot.getTime() ?? now - (claim.waited ?? 0),
+        timestamp:
+          opts.timestamp ??
+          recurring?.slot.getTime() ??
+          before?.times.created?.getTime() ??
+          now - (claim.waited ?? 0),
         attemptsMade: claim.attempts - claim.stalls - 1,
-        attemptsStarted: claim.attempts,
+        // Runs that ended with a DelayedError count, as in BullMQ.
+        attemptsStarted: claim.attempts + snoozes,
         stalledCounter: claim.stalls,
         processedOn: now,
-      },
+        ...(before && endsOf(before)),
+      }),
       run,
     );
   }
 
   /** A job as it is on the server. @internal */
   static ofSnapshot(queue: QueueParts, job: JobSnapshot): Job {
-    const { id, headers, state, times, progress, errors, attempts } = job;
+    const { id, headers, state, times, attempts, snoozes } = job;
     const opts = optionsFrom(headers, undefined);
     const begun = state === 'running' ? 1 : 0;
     return new Job(
@@ -146,26 +181,32 @@ export class Job<Data = Untyped, Result = Untyped, Name extends string = string>
         opts,
         timestamp: opts.timestamp ?? times.created?.getTime() ?? 0,
         attemptsMade: Math.max(0, attempts - begun),
-        attemptsStarted: attempts,
+        attemptsStarted: attempts + snoozes,
         processedOn: times.started?.getTime(),
         finishedOn: times.finished?.getTime(),
-        failedReason: job.error?.message ?? errors.at(-1)?.message,
-        stacktrace: errors.map(({ stack, message }) => stack ?? message),
+        ...endsOf(job),
         returnvalue: job.output,
-        progress: progress && (progress.dividend / progress.divisor) * PERCENT,
       }),
     );
   }
 
+  /** How a run ends whose processor has called `moveToDelayed`, whatever it did then; undefined for others. @internal */
+  get postponed(): SnoozeError | undefined {
+    const until = this.#delayedUntil;
+    return until === undefined ? undefined : new SnoozeError(Math.max(0, until - Date.now()));
+  }
+
   /** How a run ended whose processor has thrown. @internal */
   failureOf(error: unknown): unknown {
-    if (error instanceof DelayedError)
-      return this.#delayedUntil === undefined
-        ? new ConfigurationError(
-            'A processor threw a DelayedError without job.moveToDelayed. Call that before.',
-          )
-        : new SnoozeError(Math.max(0, this.#delayedUntil - Date.now()));
-    if (!this.#isDiscarded || error instanceof UnrecoverableError) return error;
+    // Code that is not moved yet may throw those of BullMQ, which knows them by their names, too.
+    const name = error instanceof Error ? error.name : '';
+    if (error instanceof DelayedError || name === 'DelayedError')
+      return new ConfigurationError(
+        'A processor threw a DelayedError without job.moveToDelayed. Call that before.',
+      );
+    if (Object.hasOwn(THROWN, name)) return unsupported(name, THROWN[name] ?? '');
+    if (error instanceof UnrecoverableError || (!this.#isDiscarded && name !== 'UnrecoverableError'))
+      return error;
     return new UnrecoverableError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 
@@ -204,10 +245,18 @@ export class Job<Data = Untyped, Result = Untyped, Name extends string = string>
     this.#isDiscarded = true;
   }
 
-  /** The job runs again at this time, in milliseconds since 1970. The processor throws a `DelayedError` then. */
+  /**
+   * The job runs again at this time, in milliseconds since 1970, when this run has ended. The processor throws a
+   * `DelayedError` then; what else it returns or throws is not stored.
+   *
+   * @throws InvalidOptionError
+   */
   async moveToDelayed(timestamp: number, token?: string): Promise<void> {
     void token;
     this.#need('moveToDelayed');
+    if (!Number.isFinite(timestamp))
+      throw new InvalidOptionError('timestamp', timestamp, 'milliseconds since 1970, as of Date.now()');
+    toMilliseconds('timestamp', Math.max(0, timestamp - Date.now()), { least: 0, most: MAX_SPAN_MS });
     this.#delayedUntil = timestamp;
   }
 
@@ -251,16 +300,29 @@ export class Job<Data = Untyped, Result = Untyped, Name extends string = string>
       return (await this.#queue.client.result(
         this.#queue.name,
         this.id,
-        defined({ timeout: ttl }),
+        // As in BullMQ, 0 is no limit.
+        defined({ timeout: ttl || undefined }),
       )) as Result;
     } catch (error) {
       throw error instanceof JobFailedError ? new Error(error.error.message, { cause: error }) : error;
     }
   }
 
-  /** Puts a failed job back into its queue. */
-  async retry(): Promise<void> {
-    await this.#queue.client.retry(this.#queue.name, this.id).done;
+  /**
+   * Puts a failed job back into its queue. Its attempts begin anew.
+   *
+   * @throws ConfigurationError for one that has not failed
+   */
+  async retry(state: 'failed' = 'failed', ...options: never[]): Promise<void> {
+    if (state !== 'failed')
+      throw unsupported(`job.retry('${String(state)}')`, 'Only failed jobs are retried: add it again.');
+    if (options[0] !== undefined)
+      throw unsupported('options of job.retry', 'Leave them out: the attempts begin anew.');
+    const { client, name } = this.#queue;
+    if ((await client.retry(name, this.id).done) === 0)
+      throw new ConfigurationError(
+        `Job ${this.id} of "${name}" can't be retried: it is ${await this.getState()}, not failed. Ask for its state before.`,
+      );
   }
 
   /** Deletes a job that waits or has failed. @throws ConfigurationError for one that runs or has completed */
@@ -279,21 +341,46 @@ export class Job<Data = Untyped, Result = Untyped, Name extends string = string>
     await client.discard(name, this.id).done;
   }
 
-  /** A delayed job runs now. @throws JobBegunError */
+  /** A delayed job runs now. @throws JobBegunError · ConfigurationError for one that is not delayed */
   async promote(): Promise<void> {
-    await this.changeDelay(0);
+    await this.#changeDelay('promote', 0);
   }
 
-  /** @param delay milliseconds from now @throws JobBegunError */
+  /** @param delay milliseconds from now @throws JobBegunError · ConfigurationError for one that is not delayed */
   async changeDelay(delay: number): Promise<void> {
-    await this.#queue.client.update(this.#queue.name, this.id, { delay });
+    await this.#changeDelay('changeDelay', delay);
   }
 
-  /** @throws JobBegunError · ConfigurationError without `priorities` of BullModule */
-  async changePriority({ priority = 0 }: { priority?: number }): Promise<void> {
+  /**
+   * Changes the priority of a job that waits. One that is delayed has none here, and stays where it is.
+   *
+   * @throws JobBegunError · ConfigurationError without `priorities` of BullModule, and for one that is delayed
+   */
+  async changePriority({ priority = 0, ...others }: { priority?: number }): Promise<void> {
     const { client, name, priorities } = this.#queue;
-    const chosen = priority === 0 ? 'normal' : priorityOf(priority, priorities);
-    await client.update(name, this.id, { priority: chosen });
+    const [other] = Object.keys(others);
+    if (other !== undefined)
+      throw unsupported(`option \`${other}\` of job.changePriority`, 'Only `priority` is there.');
+    const chosen = priorityOf(priority, priorities);
+    if (await this.isDelayed()) refuseLaterPriority(priority, chosen, 'a delayed job');
+    else await client.update(name, this.id, { priority: chosen });
+    this.priority = priority;
+  }
+
+  async #changeDelay(method: string, delay: number): Promise<void> {
+    const { client, name } = this.#queue;
+    const state = await this.getState();
+    if (state === 'waiting')
+      throw new ConfigurationError(
+        `job.${method} is for delayed jobs, and job ${this.id} of "${name}" is waiting. Ask for its state before.`,
+      );
+    await client.update(name, this.id, { delay });
+    this.delay = delay;
+  }
+
+  /** Its fields. */
+  toJSON(): object {
+    return { ...this };
   }
 
   #need(method: string): JobRun {
@@ -301,3 +388,34 @@ export class Job<Data = Untyped, Result = Untyped, Name extends string = string>
     throw unsupported(`job.${method} outside of a job's processor`, 'Call it in `process`.');
   }
 }
+
+const FLOWS = 'Use GearMonkeyClient.flow, and job.parents() of a @Worker (docs/guides/flows.md).';
+const OUTCOMES = 'A processor ends its job by what it returns or throws.';
+const ADDED = 'Add jobs with queue.add, and read them with queue.getJob.';
+
+refuseMethods(Job, 'Job', {
+  create: ADDED,
+  createBulk: ADDED,
+  fromId: ADDED,
+  fromJSON: ADDED,
+  addJobLog: ADDED,
+});
+refuseMethods(Job.prototype, 'job', {
+  moveToCompleted: OUTCOMES,
+  moveToFailed: OUTCOMES,
+  moveToWait: 'Call job.moveToDelayed(Date.now()), and throw a DelayedError.',
+  moveToWaitingChildren: FLOWS,
+  getChildrenValues: FLOWS,
+  getDependencies: FLOWS,
+  getDependenciesCount: FLOWS,
+  getFailedChildrenValues: FLOWS,
+  getIgnoredChildrenFailures: FLOWS,
+  removeChildDependency: FLOWS,
+  removeUnprocessedChildren: FLOWS,
+  isWaitingChildren: "Use (await job.getState()) === 'waiting-children'.",
+  extendLock: 'Leave it out: leases are renewed.',
+  clearLogs: 'Leave it out: the last 10,000 lines of a log are kept.',
+  removeDeduplicationKey: 'Use `unique` of GearMonkeyClient.run (docs/guides/unique.md).',
+  asJSON: 'Use JSON.stringify(job).',
+  asJSONSandbox: 'Processors in a file or a process of their own are not there.',
+});

@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import { DiscoveryService, MetadataScanner, ModuleRef } from '@nestjs/core';
 import { defined } from '../job/defined.js';
 import { ConfigurationError } from '../job/errors.js';
+import type { Job as JobSnapshot } from '../job/job.js';
 import { defineJob, type FunctionRef } from '../job/job-definition.js';
 import { clientOf, type GearMonkeyInstance } from '../nest/gearmonkey.instance.js';
 import { DEFAULT_INSTANCE } from '../nest/gearmonkey.options.js';
@@ -29,6 +30,8 @@ interface Found {
 @Injectable()
 export class ProcessorOrchestrator implements OnModuleInit, OnApplicationShutdown {
   private readonly listening: WorkerEvents[] = [];
+  /** The classes, by instance and queue. */
+  private readonly runners = new Map<string, string>();
 
   constructor(
     private readonly discovery: DiscoveryService,
@@ -63,6 +66,7 @@ export class ProcessorOrchestrator implements OnModuleInit, OnApplicationShutdow
     const instance = annotation.configKey ?? queue?.instance ?? DEFAULT_INSTANCE;
     const found = this.registry.get(instance, `@Processor on ${type.name}`);
     const client = clientOf(found, type.name);
+    this.refuseSecond({ wrapper, type, annotation }, instance);
     const parts: QueueParts = { name, client, priorities: queue?.priorities };
     const isStatic = wrapper.isDependencyTreeStatic();
     const host = isStatic ? (wrapper.instance as WorkerHost) : undefined;
@@ -71,16 +75,34 @@ export class ProcessorOrchestrator implements OnModuleInit, OnApplicationShutdow
     const { concurrency = 1, limiter } = worker;
     const limit = limiter && { rate: { max: limiter.max, per: limiter.duration } };
     const kept = keepOf({ ...queue?.opts.defaultJobOptions, ...defined(worker) });
+    let own: ProcessorWorker | undefined;
+    const handle = (data: unknown, running: RunningJob) => {
+      const ended = run(parts, hostFor, events, data, running);
+      return own ? own.track(ended) : ended;
+    };
     const added = this.workers.add(
       refOf(found, name, kept),
-      (data, running) => run(parts, hostFor, events, data, running),
+      handle,
       defined({ concurrency, instance, limit }),
     );
     // Before the app has started it resolves at once.
     await added;
     events.listen();
     this.listening.push(events);
-    if (host) attachWorker(host, new ProcessorWorker(name, concurrency, instance, this.workers, added));
+    own = new ProcessorWorker(name, concurrency, instance, this.workers, added);
+    if (host) attachWorker(host, own);
+  }
+
+  /** @throws ConfigurationError */
+  private refuseSecond({ type, annotation }: Found, instance: string): void {
+    const key = `${instance} ${annotation.name}`;
+    const first = this.runners.get(key);
+    if (first !== undefined)
+      throw new ConfigurationError(
+        `@Processor on ${type.name}: the queue "${annotation.name}" has one in this process, ${first}. ` +
+          'Provide one class in one module, and raise its `concurrency`.',
+      );
+    this.runners.set(key, type.name);
   }
 
   /** A process may run jobs of a queue that it does not register. */
@@ -116,17 +138,26 @@ async function run(
   data: unknown,
   running: RunningJob,
 ): Promise<unknown> {
-  const job: Job = Job.ofRun(parts, data, {
-    running,
-    progressed: (progress) => events.tell('progress', job, progress),
-  });
+  const progressed = (progress: number) => events.tell('progress', job, progress);
+  const job: Job = Job.ofRun(parts, data, { running, progressed }, await earlierRuns(parts, running));
   const run = events.begin(running.claim, job);
   try {
     const host = await hostFor(job);
-    run.result = await host.process(job, '', running.signal);
-    return run.result;
+    const result: unknown = await host.process(job, '', running.signal);
+    if (job.postponed) throw job.postponed;
+    run.result = result;
+    return result;
   } catch (error) {
     run.error = error;
-    throw job.failureOf(error);
+    throw job.postponed ?? job.failureOf(error);
   }
+}
+
+/** A first run has nothing to read; without an answer the job runs without it. */
+async function earlierRuns(
+  { client, name }: QueueParts,
+  { id, attempts, snoozes }: RunningJob,
+): Promise<JobSnapshot | undefined> {
+  if (attempts + snoozes <= 1) return undefined;
+  return (await client.get(name, id).catch(() => null)) ?? undefined;
 }

@@ -1,4 +1,4 @@
-import { unsupported } from './unsupported.js';
+import { refuseMethods, unsupported } from './unsupported.js';
 
 /**
  * What `job.waitUntilFinished(events)` is given in BullMQ. It opens no connection: the app's client has one already. For events
@@ -20,9 +20,19 @@ export class QueueEvents {
 
   /** @throws ConfigurationError always */
   on(event: never): never {
-    throw unsupported(
-      `QueueEvents.on('${String(event)}')`,
-      'Use a method with @OnStart, @OnProgress or @OnFinish, or GearMonkeyClient.events.',
-    );
+    throw unsupported(`QueueEvents.on('${String(event)}')`, EVENTS);
   }
 }
+
+const EVENTS = 'Use a method with @OnStart, @OnProgress or @OnFinish, or GearMonkeyClient.events.';
+
+refuseMethods(QueueEvents.prototype, 'QueueEvents', {
+  once: EVENTS,
+  off: EVENTS,
+  addListener: EVENTS,
+  removeListener: EVENTS,
+  removeAllListeners: EVENTS,
+  emit: EVENTS,
+  run: 'Leave it out: it opens no connection.',
+  disconnect: 'Leave it out: it opens no connection.',
+});

@@ -1,4 +1,6 @@
 import { defined } from '../job/defined.js';
+import { InvalidOptionError } from '../job/errors.js';
+import { optionNames } from '../job/known-options.js';
 import type { JobState } from '../job/job-state.js';
 import type { FunctionOverview } from '../job/job-views.js';
 import { readEntry } from '../job/streams.js';
@@ -19,7 +21,7 @@ import {
   type RepeatOptions,
 } from './job-schedulers.js';
 import type { QueueParts } from './queue-parts.js';
-import { unsupported } from './unsupported.js';
+import { checkBullOptions, refuseMethods, unsupported } from './unsupported.js';
 
 /** A job of `addBulk`. */
 export interface BulkJob<Data = Untyped, Name extends string = string> {
@@ -29,21 +31,28 @@ export interface BulkJob<Data = Untyped, Name extends string = string> {
 }
 
 /** The states that counts and lists are asked for. */
-type CountedState = 'waiting' | 'wait' | 'prioritized' | 'delayed' | 'active' | 'completed' | 'failed';
+type CountedState =
+  'waiting' | 'wait' | 'paused' | 'prioritized' | 'delayed' | 'active' | 'completed' | 'failed';
 type Counts = Record<string, number>;
 
 const LISTED: Readonly<Record<CountedState, readonly JobState[]>> = {
   waiting: ['waiting'],
   wait: ['waiting'],
+  // As in BullMQ 6, jobs of a paused queue are waiting.
+  paused: [],
   // All priorities are in one list of waiting jobs.
   prioritized: [],
-  delayed: ['scheduled', 'retrying'],
+  // In this order: a retry whose time comes meanwhile counts as scheduled.
+  delayed: ['retrying', 'scheduled'],
   active: ['running'],
   completed: ['succeeded'],
   failed: ['failed', 'cancelled'],
 };
 const ALL: readonly CountedState[] = ['waiting', 'active', 'completed', 'failed', 'delayed', 'prioritized'];
 const PAGE = 100;
+// `count` is how many a step moves there, and all are moved.
+const RETRY = optionNames<{ state?: 'failed'; count?: number }>({ state: true, count: true });
+const RETRY_REMEDIES = { timestamp: 'Use `before` of GearMonkeyClient.retry.' } as const;
 
 /** A queue as BullMQ has it: jobs of one function, which has the queue's name. Inject it with `@InjectQueue(name)`. */
 export class Queue<Data = Untyped, Result = Untyped, Name extends string = string> {
@@ -53,8 +62,11 @@ export class Queue<Data = Untyped, Result = Untyped, Name extends string = strin
   /** The `configKey` of its BullModule.forRoot. @internal */
   readonly instance: string;
 
-  /** @internal */
+  /** @internal @throws ConfigurationError for a constructor's call of BullMQ */
   constructor(parts: QueueParts, instance: string, defaultJobOptions?: JobsOptions) {
+    // The published declarations have no constructor.
+    if (typeof (parts as Partial<QueueParts> | undefined)?.client !== 'object')
+      throw unsupported('new Queue()', 'Use BullModule.registerQueue, and inject it with @InjectQueue.');
     this.#parts = parts;
     this.name = parts.name;
     this.instance = instance;
@@ -87,18 +99,22 @@ export class Queue<Data = Untyped, Result = Untyped, Name extends string = strin
     return job ? (Job.ofSnapshot(this.#parts, job) as Job<Data, Result, Name>) : undefined;
   }
 
-  /** Jobs in some states, one state after the other. They are read one by one, so ask for few. */
+  /**
+   * Jobs in some states, one state after the other: of each those from `start` to `end`, which count from its end if they are
+   * negative. They are read one by one, so ask for few.
+   *
+   * @throws ConfigurationError, InvalidOptionError
+   */
   async getJobs(
     types: CountedState | readonly CountedState[] = ALL,
     start = 0,
     end = -1,
     asc = false,
   ): Promise<Job<Data, Result, Name>[]> {
-    const states = [types].flat().flatMap((type) => LISTED[type as CountedState] ?? []);
-    const most = end < 0 ? Infinity : end + 1;
-    const ids: string[] = [];
-    for (const state of states) ids.push(...(await this.#idsOf(state, most - ids.length, asc)));
-    const jobs = await Promise.all(ids.slice(start, most).map((id) => this.getJob(id)));
+    const ids = new Set<string>();
+    for (const type of [types].flat() as CountedState[])
+      for (const id of await this.#idsOf(type, start, end, asc)) ids.add(id);
+    const jobs = await Promise.all([...ids].map((id) => this.getJob(id)));
     return jobs.filter((job) => job !== undefined);
   }
 
@@ -126,6 +142,7 @@ export class Queue<Data = Untyped, Result = Untyped, Name extends string = strin
   async getJobCounts(...types: CountedState[]): Promise<Counts> {
     const [overview] = await this.#parts.client.overviewOf([this.name]);
     const chosen = types.length === 0 ? ALL : types;
+    for (const type of chosen) listedOf(type);
     return Object.fromEntries(chosen.map((type) => [type, countOf(overview, type)]));
   }
 
@@ -198,9 +215,12 @@ export class Queue<Data = Untyped, Result = Untyped, Name extends string = strin
     return job ? 1 : 0;
   }
 
-  /** Puts all failed jobs back. */
-  async retryJobs(): Promise<void> {
-    await this.#parts.client.retry(this.name, { state: 'failed' }).done;
+  /** Puts all failed jobs back. Their attempts begin anew. @throws ConfigurationError for other options */
+  async retryJobs(options: { state?: 'failed'; count?: number } = {}): Promise<void> {
+    const { state = 'failed' } = checkBullOptions('retryJobs', options, RETRY, RETRY_REMEDIES);
+    if (state !== 'failed')
+      throw unsupported(`retryJobs({ state: '${String(state)}' })`, 'Only failed jobs are retried.');
+    await this.#parts.client.retry(this.name, { state }).done;
   }
 
   /**
@@ -216,7 +236,11 @@ export class Queue<Data = Untyped, Result = Untyped, Name extends string = strin
   ): Promise<void> {
     const merge = (opts: JobsOptions) =>
       jobOptionsOf(`upsertJobScheduler("${id}")`, this.opts.defaultJobOptions, opts);
-    await this.#parts.client.recur(this.name, scheduleOf(this.name, id, repeat, template, merge));
+    const { priorities } = this.#parts;
+    await this.#parts.client.recur(
+      this.name,
+      scheduleOf(this.name, id, repeat, template, { merge, priorities }),
+    );
   }
 
   async getJobScheduler(id: string): Promise<JobSchedulerJson<Data> | undefined> {
@@ -245,10 +269,7 @@ export class Queue<Data = Untyped, Result = Untyped, Name extends string = strin
 
   /** @throws ConfigurationError always */
   on(event: never): never {
-    throw unsupported(
-      `queue.on('${String(event)}')`,
-      'Errors of connections are logged, and reject calls. For jobs use @OnStart, @OnProgress and @OnFinish.',
-    );
+    throw unsupported(`queue.on('${String(event)}')`, EVENTS);
   }
 
   /** Jobs of the same options in a row share a call. */
@@ -269,33 +290,114 @@ export class Queue<Data = Untyped, Result = Untyped, Name extends string = strin
       if (last?.[0] && JSON.stringify(last[0].run) === JSON.stringify(job.run)) last.push(job);
       else runs.push([job]);
     }
-    const handles = await Promise.all(
-      runs.map((run) =>
-        client.runMany(
-          queue,
-          run.map(({ data }) => data),
-          run[0]?.run,
-        ),
-      ),
+    const handles = await client.runEach(
+      queue,
+      runs.map((run) => ({ inputs: run.map(({ data }) => data), options: run[0]?.run ?? {} })),
     );
-    return handles.flat().map(({ id }, index) => {
+    return handles.map(({ id }, index) => {
       const { name, data, own } = planned[index] as (typeof planned)[number];
       return new Job(this.#parts, { id, name, data: data as Data, opts: own, timestamp: own.timestamp });
     });
   }
 
-  async #idsOf(state: JobState, most: number, asc: boolean): Promise<string[]> {
-    const ids: string[] = [];
-    for (let page: string | undefined = ''; page !== undefined && ids.length < most;) {
+  async #idsOf(type: CountedState, start: number, end: number, asc: boolean): Promise<string[]> {
+    const most = start < 0 || end < 0 ? Infinity : end + 1;
+    const times = new Map<string, number>();
+    // One after the other: what goes from one to the next meanwhile is in one of them.
+    const states = listedOf(type);
+    for (const state of states)
+      for (const { id, time } of await this.#inState(state, most, asc)) times.set(id, time);
+    const found = [...times];
+    if (states.length > 1) found.sort(([, one], [, other]) => (asc ? one - other : other - one));
+    return found.slice(start, end < 0 ? found.length + end + 1 : end + 1).map(([id]) => id);
+  }
+
+  async #inState(state: JobState, most: number, asc: boolean): Promise<{ id: string; time: number }[]> {
+    const found: { id: string; time: number }[] = [];
+    for (let page: string | undefined = ''; page !== undefined && found.length < most;) {
       const list = await this.#parts.client.list(
         this.name,
         defined({ state, order: asc ? 'oldest' : 'newest', size: PAGE, page: page || undefined } as const),
       );
-      ids.push(...list.jobs.map(({ id }) => id));
+      for (const { id, times } of list.jobs)
+        found.push({ id, time: (times.finished ?? times.scheduled)?.getTime() ?? 0 });
       page = list.next;
     }
-    return ids;
+    return found;
   }
+}
+
+const EVENTS =
+  'Errors of connections are logged, and reject calls. For jobs use @OnStart, @OnProgress and @OnFinish.';
+const FLOWS = 'Use GearMonkeyClient.flow (docs/guides/flows.md).';
+const LIMITS = 'Use the option `limiter` of @Processor, or `limit` of @Worker (docs/guides/limits.md).';
+const UNIQUE = 'Use `unique` of GearMonkeyClient.run (docs/guides/unique.md).';
+const FIGURES = 'Use GearMonkeyClient.statistics, or nestjs-gearmonkey/metrics.';
+const SCHEDULERS = 'Use upsertJobScheduler, getJobSchedulers and removeJobScheduler.';
+
+refuseMethods(Queue.prototype, 'queue', {
+  once: EVENTS,
+  off: EVENTS,
+  addListener: EVENTS,
+  removeListener: EVENTS,
+  removeAllListeners: EVENTS,
+  emit: EVENTS,
+  clean:
+    'Say with `removeOnComplete` and `removeOnFail` how long ended jobs are kept; GearMonkeyClient.discard deletes failed ones, and queue.drain those that wait.',
+  obliterate: 'Use queue.drain(true), and GearMonkeyClient.discard for failed jobs.',
+  promoteJobs: 'Call job.promote for each of queue.getDelayed().',
+  getJobState: 'Use (await queue.getJob(id))?.getState().',
+  getPrioritized: 'Use getWaiting: all priorities are in one list.',
+  getPrioritizedCount: 'Use getWaitingCount: all priorities are in one list.',
+  getCountsPerPriority: 'Use GearMonkeyClient.overview, whose `waiting` tells the three priorities apart.',
+  getWaitingChildren: FLOWS,
+  getWaitingChildrenCount: FLOWS,
+  getDependencies: FLOWS,
+  getWorkers: 'Use GearMonkeyClient.overview, whose `workers` says how many there are.',
+  getWorkersCount: 'Use GearMonkeyClient.overview, whose `workers` says how many there are.',
+  getQueueEvents: 'Leave it out: there are no event streams.',
+  trimEvents: 'Leave it out: there are no event streams.',
+  getMetrics: FIGURES,
+  exportPrometheusMetrics: FIGURES,
+  recordJobCountsMetric: FIGURES,
+  setGlobalConcurrency: 'Use `limit` of @Worker (docs/guides/limits.md).',
+  getGlobalConcurrency: 'Use `limit` of @Worker (docs/guides/limits.md).',
+  removeGlobalConcurrency: 'Use `limit` of @Worker (docs/guides/limits.md).',
+  isMaxed: 'Use `limit` of @Worker (docs/guides/limits.md).',
+  setGlobalRateLimit: LIMITS,
+  getGlobalRateLimit: LIMITS,
+  removeGlobalRateLimit: LIMITS,
+  getRateLimitTtl: LIMITS,
+  rateLimit: LIMITS,
+  removeRateLimitKey: LIMITS,
+  getDeduplicationJobId: 'Use GearMonkeyClient.find with `key`.',
+  removeDeduplicationKey: UNIQUE,
+  getDebounceJobId: 'Use GearMonkeyClient.find with `key`.',
+  removeDebounceKey: UNIQUE,
+  addJobLog: 'Call job.log in its processor.',
+  updateJobProgress: 'Call job.updateProgress in its processor.',
+  getJobSchedulersCount: 'Use (await queue.getJobSchedulers()).length.',
+  addJobScheduler: SCHEDULERS,
+  getRepeatableJobs: SCHEDULERS,
+  removeRepeatable: SCHEDULERS,
+  removeRepeatableByKey: SCHEDULERS,
+  getMeta: 'Use queue.isPaused().',
+  getVersion: 'Leave it out.',
+  getRanges: 'Use getJobs.',
+  removeOrphanedJobs: 'Leave it out.',
+  removeDeprecatedPriorityKey: 'Leave it out.',
+  disconnect: 'Leave it out: the app closes the connections that its queues share.',
+});
+
+/** @throws ConfigurationError, InvalidOptionError */
+function listedOf(type: CountedState): readonly JobState[] {
+  if (Object.hasOwn(LISTED, type)) return LISTED[type];
+  if ((type as string) === 'waiting-children')
+    throw unsupported(
+      "list or number of jobs that are 'waiting-children'",
+      'job.getState() tells it of one, and the dashboard shows flows.',
+    );
+  throw new InvalidOptionError('types', type, `states: ${Object.keys(LISTED).join(', ')}`);
 }
 
 function lineOf(entry: Uint8Array): string {
@@ -308,6 +410,7 @@ function countOf(overview: FunctionOverview | undefined, type: CountedState): nu
   const counts: Readonly<Record<CountedState, number>> = {
     waiting: waiting.high + waiting.normal + waiting.low,
     wait: waiting.high + waiting.normal + waiting.low,
+    paused: 0,
     prioritized: 0,
     delayed: scheduled + retrying,
     active: running,

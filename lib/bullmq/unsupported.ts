@@ -24,7 +24,7 @@ export function checkBullOptions<T extends object>(
   known: ReadonlySet<string>,
   remedies: Remedies,
 ): T {
-  const checked = checkOptions(user, options, new Set([...known, ...Object.keys(remedies)]));
+  const checked = checkOptions(user, options, allOf(options, known, remedies));
   for (const [name, value] of Object.entries(checked)) {
     const remedy = remedies[name];
     if (remedy === undefined) continue;
@@ -32,4 +32,23 @@ export function checkBullOptions<T extends object>(
     Reflect.deleteProperty(checked, name);
   }
   return checked;
+}
+
+/** The names that may be read. An error that lists them does not list those without a counterpart. */
+function allOf(options: unknown, known: ReadonlySet<string>, remedies: Remedies): ReadonlySet<string> {
+  const isRefused = (name: string) => Object.hasOwn(remedies, name);
+  return typeof options === 'object' && options !== null
+    ? new Set([...known, ...Object.keys(options).filter(isRefused)])
+    : known;
+}
+
+/** Adds methods of BullMQ that have no counterpart: JavaScript, and code with casts, gets an error with the remedy. */
+export function refuseMethods(target: object, of: string, remedies: Remedies): void {
+  for (const [name, remedy] of Object.entries(remedies))
+    Object.defineProperty(target, name, {
+      configurable: true,
+      value: () => {
+        throw unsupported(`${of}.${name}`, remedy);
+      },
+    });
 }

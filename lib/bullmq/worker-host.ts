@@ -1,9 +1,10 @@
+import { checkWhole } from '../job/check-whole.js';
 import { ConfigurationError } from '../job/errors.js';
 import { hideFields, showAs } from '../job/show-as.js';
 import type { AddedWorker, GearMonkeyWorkers } from '../nest/gearmonkey.workers.js';
 import type { Job } from './job.js';
 import type { Untyped } from './job-options.js';
-import { unsupported } from './unsupported.js';
+import { refuseMethods, unsupported } from './unsupported.js';
 
 /** How a processor's jobs are run in this process: the `worker` of its `WorkerHost`. */
 export class ProcessorWorker {
@@ -13,6 +14,7 @@ export class ProcessorWorker {
 
   #concurrency: number;
   #isPaused = false;
+  readonly #runs = new Set<Promise<unknown>>();
 
   /** @internal */
   constructor(
@@ -26,20 +28,25 @@ export class ProcessorWorker {
     hideFields(this);
   }
 
-  /** How many jobs run at the same time in this process. It may be set. */
+  /** How many jobs run at the same time in this process. It may be set. @throws InvalidOptionError */
   get concurrency(): number {
     return this.#concurrency;
   }
 
   set concurrency(concurrency: number) {
-    this.#concurrency = concurrency;
+    this.#concurrency = checkWhole('concurrency', concurrency, 1);
     if (!this.#isPaused) this.#set(concurrency);
   }
 
-  /** No job begins in this process until `resume`; running ones go on, and are not waited for. */
-  async pause(): Promise<void> {
+  /**
+   * No job begins in this process until `resume`. Resolves when running ones have ended.
+   *
+   * @param doNotWaitActive whether to resolve at once, as a processor needs it that pauses its own worker
+   */
+  async pause(doNotWaitActive = false): Promise<void> {
     this.#isPaused = true;
     this.#set(0);
+    while (!doNotWaitActive && this.#runs.size > 0) await Promise.allSettled(this.#runs);
   }
 
   resume(): void {
@@ -51,14 +58,30 @@ export class ProcessorWorker {
     return this.#isPaused;
   }
 
-  /** Whether this process runs jobs of the queue. */
+  /** Whether this process runs jobs of the queue, and is not paused. */
   isRunning(): boolean {
-    return this.workers.list().some(({ fn, instance }) => fn === this.name && instance === this.instance);
+    const { name, instance } = this;
+    return !this.#isPaused && this.workers.list().some((one) => one.fn === name && one.instance === instance);
   }
 
-  /** Stops claiming, and resolves when running jobs have ended or were released. */
-  async close(): Promise<void> {
-    await (await this.added).stop();
+  /**
+   * Stops claiming, and resolves when running jobs have ended or were released.
+   *
+   * @param force whether running jobs are released at once: they run again, elsewhere
+   */
+  async close(force = false): Promise<void> {
+    await (await this.added).stop(force ? { drain: 0 } : {});
+  }
+
+  /** Does nothing: jobs begin when the app has started. */
+  async waitUntilReady(): Promise<void> {}
+
+  /** Those that `pause` waits for. @internal */
+  track<T>(run: Promise<T>): Promise<T> {
+    const forget = () => void this.#runs.delete(run);
+    this.#runs.add(run);
+    run.then(forget, forget);
+    return run;
   }
 
   /** @throws ConfigurationError always */
@@ -70,6 +93,27 @@ export class ProcessorWorker {
     this.workers.set(this.name, { concurrency, instance: this.instance });
   }
 }
+
+const EVENTS = 'Use a method of the processor with @OnWorkerEvent.';
+
+refuseMethods(ProcessorWorker.prototype, 'worker', {
+  once: EVENTS,
+  off: EVENTS,
+  removeListener: EVENTS,
+  removeAllListeners: EVENTS,
+  addListener: EVENTS,
+  emit: EVENTS,
+  run: 'Use `workers: false` of BullModule.forRoot, and GearMonkeyWorkers.add when jobs may begin.',
+  rateLimit: "Use the option `limiter` of @Processor, or a `limit` of @Worker and its job's holdKey.",
+  cancelJob: 'Use GearMonkeyClient.cancel, which also ends running jobs: `signal` aborts.',
+  cancelAllJobs: 'Use GearMonkeyClient.drain, or cancel for one.',
+  getNextJob: 'Jobs are claimed by the app only.',
+  processJob: 'Jobs are run by the app only.',
+  delay: 'Use setTimeout of node:timers/promises.',
+  startStalledCheckTimer: 'Leave it out: leases that end are recovered.',
+  extendJobLocks: 'Leave it out: leases are renewed.',
+  disconnect: 'The app closes its connections: use `close`.',
+});
 
 const workersOfHosts = new WeakMap<WorkerHost, ProcessorWorker>();
 

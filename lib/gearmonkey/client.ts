@@ -13,7 +13,7 @@ import { JobFeeds } from './core/client/job-feeds.js';
 import { JobHandle } from './core/client/job-handle.js';
 import type { JobStore } from './core/client/job-store.js';
 import { KnownFunctions, type PayloadOptions } from './core/client/known-functions.js';
-import { NewJobs, type EnqueueWay } from './core/client/new-jobs.js';
+import { NewJobs, type EnqueueWay, type RunOfJobs } from './core/client/new-jobs.js';
 import { observeAllProgress, observeEvents } from './core/client/observables.js';
 import {
   checkRun,
@@ -135,7 +135,13 @@ export class GearMonkeyClient extends Featured {
     inputs: readonly InputOf<F>[],
     options: RunManyOptions<InputOf<F>> = {},
   ): Promise<JobHandle<F>[]> {
-    const keys = await this.#core.newJobs.many(ref, inputs, options);
+    const keys = await this.#core.newJobs.many(ref, [{ inputs, options }]);
+    return keys.map((key) => this.#handle(ref, key));
+  }
+
+  /** The same for jobs with several options: if one input or option is invalid, none is enqueued. @internal */
+  async runEach<F extends FunctionRef>(ref: F, runs: readonly RunOfJobs[]): Promise<JobHandle<F>[]> {
+    const keys = await this.#core.newJobs.many(ref, runs);
     return keys.map((key) => this.#handle(ref, key));
   }
 

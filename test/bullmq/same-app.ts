@@ -35,7 +35,7 @@ class LetterProcessor extends WorkerHost {
       case 'wrong':
         throw new UnrecoverableError('no such address');
       case 'later':
-        if (job.attemptsStarted === 1 && !ended.has('moved')) {
+        if (job.attemptsStarted === 1) {
           ended.add('moved');
           await job.moveToDelayed(Date.now() + 20, token);
           throw new DelayedError();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { inParts, MAX_BATCH } from '../../lib/gearmonkey/core/client/enqueue-parts.js';
+import { allOf, inParts, MAX_BATCH } from '../../lib/gearmonkey/core/client/enqueue-parts.js';
 import type { EnqueuedKey } from '../../lib/gearmonkey/core/client/job-store.js';
-import { EnqueueTimeoutError, NotDurableError } from '../../lib/job/server-errors.js';
+import { EnqueueTimeoutError, NotDurableError, PartlyEnqueuedError } from '../../lib/job/server-errors.js';
 import { gate, type Gate } from '../support/gate.js';
 import { eventually } from '../support/until.js';
 
@@ -107,6 +107,41 @@ describe('A bulk of jobs', () => {
     await expect(enqueued).rejects.toMatchObject({
       code: 'NOT_DURABLE',
       ids: some,
+    });
+  });
+});
+
+describe('Jobs of several calls', () => {
+  const keys = async (...ids: string[]) => ids.map((id) => ({ id, created: id !== 'old' }));
+  const late = new EnqueueTimeoutError('fn', 5000);
+  const failed = () => Promise.reject(late);
+
+  it('have their keys in the order of the calls', async () => {
+    await expect(allOf('fn', [keys('1', '2'), keys('3')], 3)).resolves.toMatchObject([
+      { id: '1' },
+      { id: '2' },
+      { id: '3' },
+    ]);
+    await expect(allOf('fn', [], 0)).resolves.toEqual([]);
+  });
+
+  it('name all that are new if a call fails', async () => {
+    const partly = new PartlyEnqueuedError('fn', ['3'], 2, late);
+    const calls = [keys('1', 'old'), failed(), Promise.reject(partly), keys('5')];
+    await expect(allOf('fn', calls, 6)).rejects.toMatchObject({
+      code: 'PARTLY_ENQUEUED',
+      ids: ['1', '3', '5'],
+      cause: late,
+    });
+  });
+
+  it('fail with the error itself if no job is new, or all are but not durable', async () => {
+    await expect(allOf('fn', [keys('old'), failed()], 2)).rejects.toBe(late);
+    await expect(allOf('fn', [failed()], 1)).rejects.toBe(late);
+    const notDurable = new NotDurableError('fn', ['2'], 'no replica has them');
+    await expect(allOf('fn', [keys('1'), Promise.reject(notDurable)], 2)).rejects.toMatchObject({
+      code: 'NOT_DURABLE',
+      ids: ['1', '2'],
     });
   });
 });

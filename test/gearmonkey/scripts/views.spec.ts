@@ -108,6 +108,21 @@ describe('list-jobs.lua', () => {
     },
   );
 
+  it.each(['oldest', 'newest'] as const)(
+    'leaves no job out in the place of one of the page before that is gone, the %s first',
+    async (order) => {
+      for (const id of ['1', '2', '3', '4']) {
+        await redis().hset(`job:${fn}:${id}`, { status: 'error', finished: NOW });
+        await redis().zadd(`ended:${fn}:failed`, NOW + Number(id), id);
+      }
+      const before = await list('failed', { order, size: 2 });
+      const gone = before.jobs.map(({ id }) => id);
+      await redis().zrem(`ended:${fn}:failed`, ...gone);
+      const left = order === 'oldest' ? ['3', '4'] : ['2', '1'];
+      await expect(ids(list('failed', { order, page: before.next }))).resolves.toEqual(left);
+    },
+  );
+
   it.each(['oldest', 'newest'] as const)('reads jobs of one list in pages, the %s first', async (order) => {
     await enqueue(redis(), fn, ['a', 'a', 'a', 'a', 'a']);
     const expected = ['1', '2', '3', '4', '5'];

@@ -57,6 +57,25 @@ async function enqueueParts(
   return all;
 }
 
+/** The jobs of several calls that are under way. @throws as `inParts` */
+export async function allOf(
+  fn: string,
+  calls: readonly Promise<EnqueuedKey[]>[],
+  asked: number,
+): Promise<EnqueuedKey[]> {
+  const ended = await Promise.allSettled(calls);
+  const all = ended.flatMap((one) => (one.status === 'fulfilled' ? one.value : knownOf(one.reason)));
+  const failures: unknown[] = ended.flatMap((one) => (one.status === 'fulfilled' ? [] : [one.reason]));
+  if (failures.length === 0) return all;
+  const isWhole = failures.every((failure) => failure instanceof NotDurableError);
+  throw failureOf(fn, failures, all, asked, isWhole);
+}
+
+function knownOf(failure: unknown): EnqueuedKey[] {
+  const isPartly = failure instanceof NotDurableError || failure instanceof PartlyEnqueuedError;
+  return isPartly ? failure.ids.map((id) => ({ id, created: true })) : [];
+}
+
 /** The first failure, with the ids of the jobs that were created nevertheless. Jobs that were there before are not named. */
 function failureOf(
   fn: string,

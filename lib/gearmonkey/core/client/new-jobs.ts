@@ -11,6 +11,7 @@ import {
   type JobEnqueued,
   type JobsToEnqueue,
 } from './enqueue-middleware.js';
+import { allOf } from './enqueue-parts.js';
 import type { EnqueuedKey, JobStore, Placement } from './job-store.js';
 import type { AwaitedKey } from './job-waiter.js';
 import type { KnownFunctions } from './known-functions.js';
@@ -47,6 +48,12 @@ export function enqueued(fn: string, { id, created }: EnqueuedKey): JobEnqueued 
 
 /** The place of a job of which nothing was said. */
 const PLAIN: Placement = Object.freeze({ queue: 'normal' });
+
+/** Jobs of a function that are enqueued with the same options. */
+export interface RunOfJobs {
+  readonly inputs: readonly unknown[];
+  readonly options: RunManyOptions<never>;
+}
 
 /** What the app adds to each enqueue. */
 interface AroundEnqueue {
@@ -150,32 +157,28 @@ export class NewJobs {
     );
   }
 
-  /** If one input is invalid, none is enqueued. */
-  async many(
-    ref: FunctionRef,
-    inputs: readonly unknown[],
-    options: RunManyOptions<never>,
-  ): Promise<EnqueuedKey[]> {
-    if (!this.middleware || !Array.isArray(inputs)) return this.traceMany(ref, inputs, options);
-    const copied = [...(inputs as readonly unknown[])];
-    const jobs = { fn: this.functions.nameOf(ref), inputs: copied, options: checkRunMany(options) };
+  /** Jobs whose options are those of their run. If one input or option is invalid, none is enqueued. */
+  async many(ref: FunctionRef, runs: readonly RunOfJobs[]): Promise<EnqueuedKey[]> {
+    if (!this.middleware || runs.some(({ inputs }) => !Array.isArray(inputs)))
+      return this.traceMany(ref, runs);
+    const fn = this.functions.nameOf(ref);
+    const given = runs.map(({ inputs, options }) => {
+      return { fn, inputs: [...inputs], options: checkRunMany(options) };
+    });
     return this.through(
-      [jobs],
-      ([changed = jobs]) => this.traceMany(ref, changed.inputs, changed.options),
-      (keys) => keys.map((key) => enqueued(jobs.fn, key)),
+      given,
+      (changed) => this.traceMany(ref, changed),
+      (keys) => keys.map((key) => enqueued(fn, key)),
     );
   }
 
-  private async traceMany(
-    ref: FunctionRef,
-    inputs: readonly unknown[],
-    options: RunManyOptions<never>,
-  ): Promise<EnqueuedKey[]> {
-    if (!instrumentation.enqueue.hasSubscribers) return this.makeMany(ref, inputs, options);
+  private async traceMany(ref: FunctionRef, runs: readonly RunOfJobs[]): Promise<EnqueuedKey[]> {
+    if (!instrumentation.enqueue.hasSubscribers) return this.makeMany(ref, runs);
     const headers = {};
+    const count = runs.reduce((sum, { inputs }) => sum + (Array.isArray(inputs) ? inputs.length : 0), 0);
     return tracedEnqueue(
-      this.event(ref, Array.isArray(inputs) ? inputs.length : 0, headers),
-      () => this.makeMany(ref, inputs, options, headers),
+      this.event(ref, count, headers),
+      () => this.makeMany(ref, runs, headers),
       (keys) => keys.map(({ id }) => id),
     );
   }
@@ -233,22 +236,29 @@ export class NewJobs {
 
   private async makeMany(
     ref: FunctionRef,
-    inputs: readonly unknown[],
-    given: RunManyOptions<never>,
+    runs: readonly RunOfJobs[],
     traced?: GivenHeaders,
   ): Promise<EnqueuedKey[]> {
-    const options = checkRunMany(given);
-    const unique = uniqueOf(options, this.functions.uniqueOf(ref));
-    const placement = placementOf(options, { ...this.added(ref), traced, unique: unique?.rule });
-    if (!Array.isArray(inputs)) throw new InvalidOptionError('inputs', inputs, 'a list');
-    const payloads: Payload[] = [];
-    for (const input of inputs as readonly unknown[]) {
-      const payload = this.functions.encode(ref, input);
-      payloads.push(payload instanceof Promise ? await payload : payload);
+    const fn = this.functions.nameOf(ref);
+    const ready: { readonly payloads: Payload[]; readonly placed: Placement }[] = [];
+    // All are checked and encoded before the first is sent.
+    for (const { inputs, options: given } of runs) {
+      const options = checkRunMany(given);
+      const unique = uniqueOf(options, this.functions.uniqueOf(ref));
+      const placement = placementOf(options, { ...this.added(ref), traced, unique: unique?.rule });
+      if (!Array.isArray(inputs)) throw new InvalidOptionError('inputs', inputs, 'a list');
+      const payloads: Payload[] = [];
+      for (const input of inputs as readonly unknown[]) {
+        const payload = this.functions.encode(ref, input);
+        payloads.push(payload instanceof Promise ? await payload : payload);
+      }
+      const placed = this.place(ref, placement, unique, inputs);
+      if (options.rollCall) await this.requireWorkers(ref);
+      if (payloads.length > 0) ready.push({ payloads, placed });
     }
-    const placed = this.place(ref, placement, unique, inputs);
-    if (options.rollCall) await this.requireWorkers(ref);
-    return payloads.length === 0 ? [] : this.store.enqueue(this.functions.nameOf(ref), payloads, placed);
+    const calls = ready.map(({ payloads, placed }) => this.store.enqueue(fn, payloads, placed));
+    const asked = ready.reduce((sum, { payloads }) => sum + payloads.length, 0);
+    return calls.length === 1 ? (calls[0] as Promise<EnqueuedKey[]>) : allOf(fn, calls, asked);
   }
 
   /** How many workers are registered. @throws NoWorkersError if there is none */

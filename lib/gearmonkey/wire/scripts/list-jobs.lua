@@ -75,6 +75,8 @@ local function set_source(key, first, scale, split)
   --- Members from a score on, without `b` of that score. The server would walk past those: it finds a rank without that.
   local function members(a, b, begun)
     local score = string.format('%.17g', a)
+    -- Some of those may be gone: no other is left out in their place.
+    b = begun and math.min(b, read(0, 'ZCOUNT', key, score, score)) or 0
     if begun and newest then
       local rank = read(0, 'ZCOUNT', key, '(' .. score, '+inf') + b
       return read({}, 'ZREVRANGE', key, rank, rank + size, 'WITHSCORES')
