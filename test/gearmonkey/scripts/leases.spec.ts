@@ -90,6 +90,18 @@ describe('recovery of a suspect', () => {
     await expect(stallsOf(fn)).resolves.toEqual(['idle', '2', null]);
   });
 
+  it('does not count the attempt either, which no handler has run', async () => {
+    const fn = await claimed();
+    await server.redis.hset(`job:${fn}:1`, { stalls: 2, attempts: 3, isolated: '1:0' });
+    // Lost again and again, as in an outage: its one attempt is still to come.
+    for (const token of [2, 3]) {
+      const now = NOW + token * LEASE_MS;
+      const { claims } = await claim(server.redis, fn, { now, maxStalls: 2 });
+      expect(claims).toMatchObject([{ token, attempts: 3, stalls: 2 }]);
+      await server.redis.hset(`job:${fn}:1`, { isolated: `${token}:0` });
+    }
+  });
+
   it('counts it once it has begun, and says that it ran alone', async () => {
     const fn = await claimed();
     await server.redis.hset(`job:${fn}:1`, { stalls: 2, isolated: '1:1' });

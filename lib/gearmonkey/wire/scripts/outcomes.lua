@@ -135,14 +135,20 @@ local function open_outcomes(turn)
     member = string.match(member, '^given%-up:(.*)$') or member
     local id, token = string.match(member, '^(.*):(%d+)$')
     if not id then return end
-    local job = fields(keys.jobs, id, 'status', 'token', 'queue', 'stalls', 'key', 'isolated')
+    local job = fields(keys.jobs, id, 'status', 'token', 'queue', 'stalls', 'key', 'isolated', 'attempts')
     local place = hooks and (hooks.places({ member })(1) or counted or job[5]) or nil
     if job[1] ~= 'busy' or job[2] ~= token then return place and hooks.ended(place, member) end
-    local stalls = count(job[4]) + (job[6] == token .. ':0' and 0 or 1)
+    local stalls = count(job[4]) + 1
+    local field, value = 'stalls', stalls
+    if job[6] == token .. ':0' then
+      -- It only waited to run alone: no handler has run, so this is neither a stall nor an attempt.
+      stalls = stalls - 1
+      field, value = 'attempts', math.max(0, count(job[7]) - 1)
+    end
     note('stalled')
     if stalls <= turn.max_stalls then
       -- `lost` makes this token invalid even if a plain worker, which writes no token, takes the job next.
-      if not requeue(id, job[3], place, 'stalls', stalls, 'lost', token) then keep(id, token) end
+      if not requeue(id, job[3], place, field, value, 'lost', token) then keep(id, token) end
     else
       local text = 'stalled: the worker died or lost its lease ' .. stalls .. ' times'
       if job[6] == token .. ':1' then text = text .. ', the last time while it ran alone' end
