@@ -41,9 +41,9 @@ export class Carrier {
 
   /** A step that was begun for one server, or other keys, must not be ended on another: it may have been carried there. */
   async destinationsOf(functions: Iterable<string>): Promise<Destinations> {
-    const found: Record<string, string> = {};
-    for (const fn of new Set(functions)) found[fn] = await this.destinationOf(fn);
-    return found;
+    const found = new Map<string, string>();
+    for (const fn of new Set(functions)) found.set(fn, await this.destinationOf(fn));
+    return Object.fromEntries(found);
   }
 
   private async destinationOf(fn: string): Promise<string> {

@@ -130,6 +130,7 @@ export async function planSchedule(
   });
   const timing = await timingOf(repeat, next, now);
   if (!timing) return undefined;
+  if (!goes && isOver(timing, options.until, now)) return { fn, data };
   const planned = { fn, data, options: { ...options, ...timing } };
   try {
     checkScheduleId(options.id);
@@ -176,7 +177,8 @@ async function timingOf(
   now: number,
 ): Promise<Times | undefined> {
   const every = numberOf(repeat['every']);
-  if (every > 0) return { every, from: next > now ? next : next + every * Math.ceil((now - next) / every) };
+  const passed = next > now ? 0 : Math.floor((now - next) / every) + 1;
+  if (every > 0) return { every, from: next + every * passed };
   const cron = String(repeat['pattern'] ?? repeat['cron'] ?? '').trim();
   const seconds = !cron.startsWith('@') && cron.split(/\s+/).length === 6;
   const { tz } = repeat;
@@ -186,10 +188,22 @@ async function timingOf(
   await loadPatterns();
   for (const timezone of zones) {
     const timing = { cron, timezone, ...(seconds && { seconds }) };
-    if (next <= now) return timing;
+    // A server whose clock is behind must not have the same time again.
+    if (next <= now) return { ...timing, from: next + 1 };
     if (isNext(timing, next)) return { ...timing, from: next };
   }
   return undefined;
+}
+
+/** Whether no more jobs follow one that is due. */
+function isOver({ from = 0, ...timing }: Times, until: number | undefined, now: number): boolean {
+  if (until === undefined) return false;
+  if (timing.every !== undefined) return from > until;
+  try {
+    return nextSlot({ ...(timing as { cron: string }), until }, Math.max(now, from - 1)) === undefined;
+  } catch {
+    return false;
+  }
 }
 
 function isNext(timing: Times, next: number): boolean {

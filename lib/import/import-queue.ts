@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
 import type { GearMonkeyClient } from '../gearmonkey/client.js';
 import type { KeysOf } from '../gearmonkey/core/wire/protocol.js';
-import { ConfigurationError } from '../job/errors.js';
+import { ConfigurationError, GearMonkeyError, PayloadTooLargeError } from '../job/errors.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { Carrier, type Destinations } from './carry.js';
 import {
@@ -305,7 +305,8 @@ export class QueueImport {
         if (signal.aborted) return;
         if (await this.moveSchedule(stored)) continue;
         first += 1;
-        if (stored.job && !this.goingNext.has(stored.job.id)) this.keptNext.add(stored.job.id);
+        const stays = !this.goingSchedules.has(stored.key);
+        if (stays && stored.job) this.keptNext.add(stored.job.id);
       }
     }
   }
@@ -314,10 +315,9 @@ export class QueueImport {
   private async moveSchedule(stored: StoredForeignSchedule): Promise<boolean> {
     const { queue, rules, dryRun } = this.options;
     const planned = await planSchedule(stored, queue, rules.functionOf, Date.now());
-    const isKnown =
-      planned?.options && (await this.servers.client.schedules.get(planned.options.id)) !== null;
-    if (!planned || isKnown) {
-      this.count.left('schedule', stored.key);
+    const reason = planned ? await this.whyKept(planned) : 'schedule';
+    if (!planned || reason !== undefined) {
+      this.count.left(reason ?? 'schedule', stored.key);
       return false;
     }
     if (dryRun) {
@@ -327,6 +327,21 @@ export class QueueImport {
       return false;
     }
     return this.takeSchedule(stored, planned);
+  }
+
+  /** Nothing is taken that can't be made: its step could never be ended. */
+  private async whyKept({ options, ...schedule }: PlannedSchedule): Promise<LeftReason | undefined> {
+    if (!options) return undefined;
+    const { schedules } = this.servers.client;
+    if ((await schedules.get(options.id)) !== null) return 'schedule';
+    if (Buffer.byteLength(schedule.data) > this.options.rules.largest) return 'too-large';
+    try {
+      await schedules.check(schedule.fn, recurOptions({ ...schedule, options }));
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof GearMonkeyError)) throw error;
+      return error instanceof PayloadTooLargeError ? 'too-large' : 'unfit';
+    }
   }
 
   private async takeSchedule(
@@ -344,9 +359,12 @@ export class QueueImport {
     return journal?.batch === batch;
   }
 
-  /** Made again, it changes nothing. */
+  /** Made again, it changes nothing. The next job, which went with it, is created also if its time has passed meanwhile. */
   private async makeSchedule({ options, ...schedule }: PlannedSchedule): Promise<void> {
-    if (options) await this.servers.client.recur(schedule.fn, recurOptions({ ...schedule, options }));
+    if (!options) return;
+    const since = schedule.job === undefined ? undefined : options.from;
+    const { schedules } = this.servers.client;
+    await schedules.put(schedule.fn, recurOptions({ ...schedule, options }), { since });
   }
 
   private async countLeft(): Promise<void> {

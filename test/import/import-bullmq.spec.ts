@@ -185,6 +185,28 @@ describe('an import of a queue of BullMQ', () => {
     expect(real.moved).toEqual({ schedules: 1, waiting: 4, delayed: 3 });
   });
 
+  it('counts the due job of a schedule in a dry run, too', async () => {
+    await queueOf().upsertJobScheduler('often', { every: HOUR }, { name: 'ping' });
+    const dry = await rig.import({ dryRun: true });
+    expect(dry).toMatchObject({ moved: { schedules: 1, waiting: 1 }, left: [] });
+    await expect(rig.import()).resolves.toEqual({ ...dry, dryRun: false });
+  });
+
+  it('leaves a schedule whose input no schedule may have, and moves the rest', async () => {
+    const queue = queueOf();
+    const at = { every: HOUR, startDate: Date.now() + HOUR };
+    await queue.upsertJobScheduler('large', at, { name: 'ping', data: { text: 'x'.repeat(1024 * 1024) } });
+    await queue.upsertJobScheduler('small', at, { name: 'ping', data: { text: 'x'.repeat(200) } });
+    await queue.add('send', 'text');
+    const { moved, left } = await rig.import({ rules: { largest: 2 * 1024 * 1024 } });
+    expect(moved).toEqual({ schedules: 1, waiting: 1 });
+    expect(left).toContainEqual({ reason: 'too-large', count: 1, ids: ['large'] });
+    await queue.upsertJobScheduler('other', at, { name: 'ping', data: { text: 'x'.repeat(200) } });
+    const next = await rig.import({ rules: { largest: 100 } });
+    expect(next.left).toContainEqual({ reason: 'too-large', count: 2, ids: ['large', 'other'] });
+    await expect(queue.getJobSchedulers()).resolves.toHaveLength(2);
+  });
+
   it('moves schedules, which go on at the same times', async () => {
     const queue = queueOf();
     const pattern = { pattern: '30 9 * * 1-5', tz: 'Europe/Berlin', limit: 5 };

@@ -112,6 +112,18 @@ describe('imports that die', () => {
     expect(numbers((await rig.created()).map(({ input }) => input as { n: number }))).toEqual(all);
   });
 
+  it('create the next job of a schedule also if its time passes before they continue', async () => {
+    await fill([]);
+    await rig.import();
+    const next = Date.now() - 60_000;
+    const options = { id: 'mail:late', every: HOUR, from: next };
+    const schedule = { fn: 'mail', data: '{}', options, job: 'repeat:late:1' };
+    const batch = JSON.stringify({ by: 'a', to: {}, schedule });
+    await rig.source.hset(JOURNAL, { name: 'a', number: '1', batch, taken: '1' });
+    await expect(rig.import()).resolves.toMatchObject({ moved: { schedules: 1 }, resumed: true });
+    await expect(rig.target.zscore('ticks:mail', 'mail:late')).resolves.toBe(String(next));
+  });
+
   it('say so if their journal can not be read', async () => {
     await fill([{}]);
     await rig.source.hset(JOURNAL, { name: 'a', number: '1', batch: 'no JSON', taken: '1' });

@@ -48,6 +48,21 @@ describe('the schedule that takes the place of one of BullMQ', () => {
     expect(planned?.options).toMatchObject({ every: HOUR, from: NOW + HOUR / 2 });
   });
 
+  it('has no time twice, also if the clock of its server is behind', async () => {
+    const cron = await plan(scheduler({ pattern: '0 * * * *', tz: 'UTC' }, NOW));
+    expect(cron?.options?.from).toBe(NOW + 1);
+    const every = await plan(scheduler({ every: String(HOUR) }, NOW));
+    expect(every?.options?.from).toBe(NOW + HOUR);
+  });
+
+  it('is none if its last job is due', async () => {
+    const endDate = String(NOW + 60_000);
+    const over = { fn: 'mail', data: '{"n":1}' };
+    await expect(plan(scheduler({ every: String(HOUR), endDate }, NOW - 1))).resolves.toEqual(over);
+    await expect(plan(scheduler({ pattern: '0 * * * *', tz: 'UTC', endDate }, NOW))).resolves.toEqual(over);
+    await expect(plan(scheduler({ pattern: 'no pattern', endDate }, NOW))).resolves.toBeUndefined();
+  });
+
   it('has as many jobs as are left of a limit', async () => {
     const [next, late] = [NOW + HOUR, NOW - 1];
     const times = { every: String(HOUR), limit: '5' };

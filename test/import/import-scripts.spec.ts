@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as scripts from '../../lib/import/import-scripts.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedis, useRedisServer } from '../support/use-redis.js';
 
 describe('the scripts of an import', () => {
   const used = useRedis();
@@ -89,5 +89,24 @@ describe('the scripts of an import', () => {
     await expect(finish('name', '1', ['1', '2'])).resolves.toBe(false);
     await expect(close('other')).resolves.toBe(false);
     await expect(close('name')).resolves.toBe(true);
+  });
+});
+
+describe('a step whose rights do not suffice', () => {
+  const used = useRedisServer();
+
+  it('takes no schedule that it can not remove', async () => {
+    const base = 'bull:mail:';
+    await used.redis.zadd(`${base}repeat`, '1', 'daily');
+    await used.redis.zadd(`${base}delayed`, '1', 'repeat:daily:1');
+    const keys = ['journal', 'repeat', 'repeat:daily', 'delayed', 'repeat:daily:1'].map((key) => base + key);
+    const take = () =>
+      scripts.takeSchedule.run(used.redis, keys, 'name', 'batch', 'daily', '1', 'repeat:daily:1');
+    await used.redis.acl('SETUSER', 'default', '-zrem');
+    await expect(take()).rejects.toThrow(/NOPERM|can't run/);
+    await expect(used.redis.hexists(`${base}journal`, 'batch')).resolves.toBe(0);
+    await used.redis.acl('SETUSER', 'default', '+zrem');
+    await expect(take()).resolves.toMatchObject({ batch: 'batch', taken: '1' });
+    await expect(used.redis.zcard(`${base}repeat`)).resolves.toBe(0);
   });
 });

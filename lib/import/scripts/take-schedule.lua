@@ -16,11 +16,11 @@ local score = redis.call('ZSCORE', schedules, ARGV[3])
 if not score or tonumber(score) ~= tonumber(ARGV[4]) then return {} end
 if id ~= '' and not redis.call('ZSCORE', delayed, id) then return {} end
 local number, name = string.format('%.0f', (tonumber(known[2]) or 0) + 1), known[1] or ARGV[1]
-redis.call('HSET', journal, 'name', name, 'number', number, 'batch', batch, 'taken', '1')
+-- First, so that nothing is taken if the journal may not be written; and no batch, until all of it is taken.
+redis.call('HSET', journal, 'name', name, 'number', number)
 redis.call('ZREM', schedules, ARGV[3])
+if id ~= '' then redis.call('ZREM', delayed, id) end
+redis.call('HSET', journal, 'batch', batch, 'taken', '1')
 redis.pcall('DEL', schedule)
-if id ~= '' then
-  redis.call('ZREM', delayed, id)
-  redis.pcall('DEL', job, job .. ':logs')
-end
+if id ~= '' then redis.pcall('DEL', job, job .. ':logs') end
 return { name, number, batch, '1' }

@@ -41,7 +41,8 @@ const WHY: Readonly<Record<LeftReason, string>> = {
   flow: 'they have a parent, or results of children',
   broken: 'their data or options are not JSON, or their time is none',
   gone: 'their data is not there',
-  'too-large': 'their data is larger than --max-bytes, or their id and name than headers may be',
+  'too-large':
+    'their data is larger than --max-bytes, that of a schedule than 1 MiB, or their id and name than headers may be',
   unfit: 'the codec of --codec can not write their data',
   unmapped: 'no --map has their name, and there is no --function',
   schedule:

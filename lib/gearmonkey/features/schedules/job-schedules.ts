@@ -35,6 +35,14 @@ import { ScheduleViews } from './schedule-views.js';
 /** Most dates that `next` returns. */
 const MAX_DATES = 1000;
 
+/** How a schedule is put. */
+interface PutOptions {
+  readonly app?: DeclaringApp | undefined;
+  readonly mayChange?: ((known: StoredSchedule) => boolean) | undefined;
+  /** The time of its first job, also if that has passed, in ms since 1970. @default the first one from now on */
+  readonly since?: number | undefined;
+}
+
 /** What a client gives to its schedules. */
 export interface SchedulesParts {
   readonly store: JobStore & SchedulesStore;
@@ -66,8 +74,7 @@ export class JobSchedules {
   async put<F extends FunctionRef>(
     ref: F,
     given: ScheduleOptions<InputOf<F>>,
-    app?: DeclaringApp,
-    mayChange: (known: StoredSchedule) => boolean = () => true,
+    { app, mayChange = () => true, since }: PutOptions = {},
   ): Promise<Schedule<InputOf<F>>> {
     const { id, fn, spec } = await this.check(ref, given);
     const own = defined({ ...spec, app });
@@ -75,7 +82,7 @@ export class JobSchedules {
       known && !mayChange(known) ? undefined : this.#declared(own, known);
     const isOwn = (other: StoredSchedule) =>
       app !== undefined && other.spec.app !== undefined && mayChange(other);
-    const written = await this.#writer.put(fn, id, change, isOwn);
+    const written = await this.#writer.put(fn, id, change, { isOwn, since });
     if (!written) throw new ScheduleNotFoundError(id);
     return this.#views.shown(ref, fn, written);
   }
@@ -98,7 +105,7 @@ export class JobSchedules {
   /** Writes the schedules in the code of an app. Returns the higher version that declares them, if there is one. @internal */
   declare(declared: DeclaredSchedules): Promise<string | undefined> {
     const declarer = new ScheduleDeclarer(this.#store, ({ ref, options }, app, mayChange) =>
-      this.put(ref, options, app, mayChange),
+      this.put(ref, options, { app, mayChange }),
     );
     return declarer.declare(declared);
   }

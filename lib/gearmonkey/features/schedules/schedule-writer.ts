@@ -7,6 +7,14 @@ import type { StoredSchedule } from './spec.js';
 /** What a change makes of a schedule: absent to leave it as it is, null to remove it. */
 export type Changed = NewSpec | null | undefined;
 
+/** How a schedule is written that need not exist. */
+interface WriteOptions {
+  /** Whether one of another function with this id may be removed. */
+  readonly isOwn?: (other: StoredSchedule) => boolean;
+  /** The time of the first job of a new one, also if that has passed. */
+  readonly since?: number | undefined;
+}
+
 /** Changes schedules of a server. Each change holds if no other came between reading and writing; else it is made again. */
 export class ScheduleWriter {
   constructor(private readonly store: ScheduleStore) {}
@@ -14,18 +22,17 @@ export class ScheduleWriter {
   /**
    * Writes a schedule that need not exist.
    *
-   * @param isOwn whether one of another function with this id may be removed
    * @throws ScheduleExistsError if another function has one with this id
    */
   async put(
     fn: string,
     id: string,
     change: (known: StoredSchedule | undefined) => Changed,
-    isOwn: (other: StoredSchedule) => boolean = () => false,
+    { isOwn = () => false, since }: WriteOptions = {},
   ): Promise<StoredSchedule | undefined> {
     for (;;) {
       if (!(await this.enter(fn, id, isOwn))) continue;
-      const written = await this.change(fn, id, change);
+      const written = await this.change(fn, id, change, since);
       // Another client may have removed it from the index, because it removed the one before.
       if (!written || (await this.store.enter(id, '', fn)) === fn) return written;
       // Another function has got the id meanwhile. This ends with one of both, since each has withdrawn before it tries again.
@@ -57,6 +64,7 @@ export class ScheduleWriter {
     fn: string,
     id: string,
     change: (known: StoredSchedule | undefined, isThere: boolean) => Changed,
+    since = Infinity,
   ): Promise<StoredSchedule | undefined> {
     for (;;) {
       const { now, schedules } = await this.store.read(fn, [id]);
@@ -67,7 +75,7 @@ export class ScheduleWriter {
       const spec = changed && anchored(changed, known, now);
       if (spec && known && isSame(spec, known.spec)) return known;
       if (!spec && !stored) return undefined;
-      const next = spec ? nextOf(spec, known, now) : undefined;
+      const next = spec ? nextOf(spec, known, known ? now : Math.min(now, since - 1)) : undefined;
       const version = String(Math.max(now, (Number(stored?.version) || 0) + 1));
       const written = spec ? { spec: JSON.stringify(spec), version, next } : undefined;
       const read = { version: stored?.version ?? '', slot: stored?.slot ?? '' };
