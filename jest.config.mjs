@@ -3,7 +3,10 @@ import { availableParallelism } from 'node:os';
 import { swcOptions } from './scripts/swc-options.mjs';
 
 export default {
-  testEnvironment: './test/support/environment.mjs',
+  // Suites share the modules of their process, but those with `@isolated`: test/support/runner/environment.mjs.
+  testEnvironment: './test/support/runner/environment.mjs',
+  runtime: './test/support/runner/runtime.cjs',
+  injectGlobals: false,
   roots: ['<rootDir>/test'],
   // What `npm test` leaves out: scripts/test.mjs.
   testMatch: ['**/*.spec.ts', '**/*.full.ts'],

@@ -12,7 +12,7 @@ import { swcOptions } from './swc-options.mjs';
 
 const require = createRequire(import.meta.url);
 const cache = fileURLToPath(new URL('../node_modules/.cache/typescript', import.meta.url));
-const options = { ...swcOptions, swcrc: false, sourceMaps: 'inline', inlineSourcesContent: false };
+const options = { ...swcOptions, swcrc: false, sourceMaps: true, inlineSourcesContent: false };
 /** Compiled again when the compiler or its options change. */
 const compiler = JSON.stringify([require('@swc/core/package.json').version, options]);
 
@@ -38,11 +38,18 @@ function compiled(path) {
   const kept = join(cache, `${path}.js`);
   const before = existsSync(kept) ? readFileSync(kept, 'utf8') : '';
   if (before.endsWith(mark)) return before;
-  const { code } = require('@swc/core').transformSync(source, { ...options, filename: path });
-  // Under another name first: other processes may be reading it.
-  const written = `${kept}.${process.pid}`;
+  const { code, map = '' } = require('@swc/core').transformSync(source, { ...options, filename: path });
+  const result = `${code}\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString('base64')}${mark}`;
   mkdirSync(dirname(kept), { recursive: true });
-  writeFileSync(written, code + mark);
-  renameSync(written, kept);
-  return code;
+  // For test/support/runner: Jest reads maps from files.
+  write(`${kept}.map`, map);
+  write(kept, result);
+  return result;
+}
+
+/** Under another name first: other processes may be reading it. @param {string} file @param {string} text */
+function write(file, text) {
+  const written = `${file}.${process.pid}`;
+  writeFileSync(written, text);
+  renameSync(written, file);
 }

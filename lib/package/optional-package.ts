@@ -53,6 +53,8 @@ export function doWithout(name: string, error: unknown, required = false): undef
 
 const UNLOADABLE = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND', 'ERR_DLOPEN_FAILED']);
 
+/** With hooks of Node's loader, as those of tsx, it is an error of this realm that is not native; in Jest one of another realm. */
 function isMissing(error: unknown): boolean {
-  return isNativeError(error) && 'code' in error && UNLOADABLE.has(String(error.code));
+  const isError = error instanceof Error || isNativeError(error);
+  return isError && 'code' in error && UNLOADABLE.has(String(error.code));
 }

@@ -6,4 +6,4 @@ export interface Mail {
 }
 
 /** The job's definition, shared by pusher and worker. Arguments of JQ jobs are maps. */
-export const mail = defineJob<Mail, string>('mail', { timeout: '10s', retry: { attempts: 3 } });
+export const mail = defineJob<Mail, string>('mail', { timeout: '30s', retry: { attempts: 3 } });

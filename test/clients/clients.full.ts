@@ -80,7 +80,7 @@ describe.each(LANGUAGES)('In $name', (language) => {
     await until(async () => ((await job.get()).progress?.dividend ?? 0) > longer);
     await expect(job.get()).resolves.toMatchObject({ state: 'running', attempts: 1 });
     await expect(job.cancel()).resolves.toBe(true);
-    await process.shows(() => process.stdout !== '', 'that its job has to stop');
+    await process.shows(() => process.stdout.endsWith('\n'), 'that its job has to stop');
     expect(['cancelled\n', 'lost\n']).toContain(process.stdout);
     await expect(job.get()).resolves.toMatchObject({ state: 'cancelled' });
     await expect(client.call(fn, 'next')).resolves.toEqual(['next', 1, {}]);

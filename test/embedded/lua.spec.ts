@@ -104,3 +104,20 @@ describe('A program of Lua has the same reply on a Redis server and on the embed
       await expect(embedded.eval(program, 0)).rejects.toThrow();
   });
 });
+
+describe('A program that several embedded servers run', () => {
+  it('has the data of the one that runs it', () => {
+    const servers = [1, 2].map(() => new EmbeddedServer(systemClock));
+    const count = "return redis.call('INCRBY', KEYS[1], ARGV[1])";
+    const counts = servers.map((server) => server.run('EVAL', [count, '1', 'n', '5']));
+    expect(counts).toEqual([5, 5]);
+    expect(servers.map((server) => server.run('GET', ['n']))).toEqual(['5', '5']);
+  });
+
+  it('runs behind any number of others', () => {
+    const server = new EmbeddedServer(systemClock);
+    const texts = Array.from({ length: 500 }, (_, n) => `return ${n}`);
+    expect(texts.map((text) => server.run('EVAL', [text, '0']))).toEqual(texts.map((_, n) => n));
+    expect(new EmbeddedServer(systemClock).run('EVAL', ['return 0', '0'])).toBe(0);
+  });
+});

@@ -1,3 +1,4 @@
+/** @isolated Replaces a module. */
 import { mirrorFacts } from './mirrored-scripts.js';
 
 await mirrorFacts([

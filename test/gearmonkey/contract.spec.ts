@@ -1,3 +1,4 @@
+/** @isolated Its scripts are changed before they are defined. */
 import { contractRig } from './contract-rig.js';
 import { CAPABILITIES } from '../contract/capabilities.js';
 import { clientContract } from '../contract/client-contract.js';

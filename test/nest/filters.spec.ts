@@ -1,3 +1,4 @@
+/** @isolated The lines of an app would name the decorated classes of suites before it. */
 import { describe, expect, it, jest } from '@jest/globals';
 import {
   Catch,

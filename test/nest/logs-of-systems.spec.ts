@@ -1,3 +1,4 @@
+/** @isolated The lines of an app would name the decorated classes of suites before it. */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Injectable, Logger } from '@nestjs/common';
 import { GearMonkeyModule, Worker } from 'nestjs-gearmonkey';

@@ -1,3 +1,4 @@
+/** @isolated The lines of an app would name the decorated classes of suites before it. */
 import { describe, expect, it } from '@jest/globals';
 import { Injectable, type LoggerService, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

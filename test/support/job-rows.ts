@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kysely, sql } from 'kysely';
@@ -115,7 +115,10 @@ export class JobRows {
 
   /** What the job runs; it may tell its number as `$id` and write beside itself in `$dir`. */
   async script(id: number, text: string): Promise<void> {
-    await writeFile(join(this.folder, `${id}.sh`), `id=${id}; dir=${this.folder}\n${text}\n`);
+    const file = join(this.folder, `${id}.sh`);
+    // Under another name first: a daemon may run it already.
+    await writeFile(`${file}.new`, `id=${id}; dir=${this.folder}\n${text}\n`);
+    await rename(`${file}.new`, file);
   }
 
   /** What scripts wrote to a file; empty where they didn't. */

@@ -1,3 +1,4 @@
+/** @isolated All timers are fake, also those of the process. */
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { GearMonkeyClient, Worker } from 'nestjs-gearmonkey';

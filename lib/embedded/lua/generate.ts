@@ -63,8 +63,8 @@ interface Frame {
  */
 export function translate(text: string): string {
   const program = parse(text);
-  const generator = new Generator(assignedIn(program));
-  const body = generator.main(program);
+  const generator = new Generator(program.assigned);
+  const body = generator.main(program.body);
   const runtime = [
     'Table',
     'Multi',
@@ -94,21 +94,6 @@ export function translate(text: string): string {
 
 function builtinName(name: string): string {
   return `$${name.replace('.', '$')}`;
-}
-
-/** Names that are assigned somewhere: locals with such a name are no constants. */
-function assignedIn(program: readonly Statement[]): Set<string> {
-  const names = new Set<string>();
-  const visit = (value: unknown): void => {
-    if (Array.isArray(value)) return value.forEach(visit);
-    if (typeof value !== 'object' || value === null) return;
-    const node = value as Partial<Statement & { targets: Expression[] }>;
-    if (node.kind === 'assign')
-      for (const target of node.targets ?? []) if (target.kind === 'name') names.add(target.name);
-    Object.values(value).forEach(visit);
-  };
-  visit(program);
-  return names;
 }
 
 class Generator {

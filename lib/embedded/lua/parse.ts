@@ -69,13 +69,20 @@ const BINDING: Readonly<Record<string, readonly [left: number, right: number]>> 
 const UNARY_BINDING = 8;
 const BLOCK_ENDS: ReadonlySet<string> = new Set(['end', 'else', 'elseif', 'until', '']);
 
+export interface LuaProgram {
+  readonly body: readonly Statement[];
+  /** Names that are assigned somewhere: locals with such a name are no constants. */
+  readonly assigned: ReadonlySet<string>;
+}
+
 /** Parses a program of Lua 5.1. @throws SyntaxError */
-export function parse(text: string): Statement[] {
+export function parse(text: string): LuaProgram {
   const parser = new Parser(tokensOf(text));
-  return parser.program();
+  return { body: parser.program(), assigned: parser.assigned };
 }
 
 class Parser {
+  readonly assigned = new Set<string>();
   private at = 0;
 
   constructor(private readonly tokens: readonly Token[]) {}
@@ -176,7 +183,7 @@ class Parser {
     let target: Expression = { kind: 'name', name: this.name() };
     while (this.accept('.'))
       target = { kind: 'index', of: target, key: { kind: 'string', value: this.name() } };
-    return { kind: 'assign', targets: [target], values: [this.functionBody()] };
+    return this.assignment([target], [this.functionBody()]);
   }
 
   private condition(): Statement {
@@ -225,7 +232,12 @@ class Parser {
     const targets = [first];
     while (this.accept(',')) targets.push(this.suffixed());
     this.expect('=');
-    return { kind: 'assign', targets, values: this.expressions() };
+    return this.assignment(targets, this.expressions());
+  }
+
+  private assignment(targets: Expression[], values: Expression[]): Statement {
+    for (const target of targets) if (target.kind === 'name') this.assigned.add(target.name);
+    return { kind: 'assign', targets, values };
   }
 
   private expressions(): Expression[] {

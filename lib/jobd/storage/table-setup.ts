@@ -72,7 +72,7 @@ async function createOwnTables(database: Database, names: TableNames): Promise<v
 /** Adds the index by owner to a table that was created without it. */
 export async function ensureOwnerIndex(database: Database, names: TableNames): Promise<void> {
   try {
-    await database.attempt((queries) => ownerIndex(database, names).execute(queries));
+    await unlessInTheWay(database, (queries) => ownerIndex(database, names).execute(queries));
   } catch (error) {
     // It is only for speed: without the right to add it, do without.
     if (!hasCode(error, DUPLICATE_INDEX) && !isForbidden(error)) throw failed(names.owners, error);

@@ -1,0 +1,73 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { register } from 'node:module';
+import { TestEnvironment } from 'jest-environment-node';
+import { restore } from './globals.mjs';
+
+register('./hooks.mjs', import.meta.url);
+
+/**
+ * The environment of all suites. It is that of the process, where modules stay loaded for the next suite; a suite whose first
+ * comment has `@isolated` gets a realm and modules of its own: one that fakes all timers, replaces modules, or looks at what
+ * others would have left.
+ */
+export default class SuiteEnvironment {
+  /** @param {import('@jest/environment').JestEnvironmentConfig} config @param {import('@jest/environment').EnvironmentContext} context */
+  constructor(config, context) {
+    return 'isolated' in context.docblockPragmas
+      ? new IsolatedEnvironment(config, context)
+      : new SharedEnvironment();
+  }
+}
+
+class SharedEnvironment {
+  isShared = true;
+  global = globalThis;
+  fakeTimers = null;
+  fakeTimersModern = null;
+  console = globalThis.console;
+  exit = process.exit;
+  env = { ...process.env };
+
+  getVmContext() {
+    return null;
+  }
+
+  exportConditions() {
+    return ['node', 'node-addons'];
+  }
+
+  async setup() {}
+
+  async teardown() {
+    restore();
+    globalThis.console = this.console;
+    process.exit = this.exit;
+    for (const name of Object.keys(process.env)) if (!(name in this.env)) delete process.env[name];
+    Object.assign(process.env, this.env);
+  }
+}
+
+/** Those that were used since an isolated suite began. @type {Set<AsyncLocalStorage<unknown>>} */
+const used = new Set();
+const prototype = /** @type {any} */ (AsyncLocalStorage.prototype);
+const enable = prototype._enable;
+// Node before 24: each storage that was ever used costs every promise of the process time, and each such suite loads its own.
+if (enable)
+  prototype._enable = function enabled() {
+    used.add(this);
+    return enable.call(this);
+  };
+
+class IsolatedEnvironment extends TestEnvironment {
+  /** Those of the process, which stay. */
+  others = new Set(used);
+
+  async teardown() {
+    await super.teardown();
+    for (const storage of used) {
+      if (this.others.has(storage)) continue;
+      storage.disable();
+      used.delete(storage);
+    }
+  }
+}
