@@ -244,7 +244,8 @@ function uniqueOf(given: DeduplicationOptions, delay: number | undefined): Uniqu
       `option \`deduplication.${other}\``,
       'Choose one of the `unique` jobs of GearMonkeyClient.',
     );
-  if (!extend && !replace) return ttl === undefined ? { key: id } : { key: id, throttle: ttl };
+  // As in BullMQ, a `ttl` of 0 is none.
+  if (!extend && !replace) return ttl ? { key: id, throttle: ttl } : { key: id };
   if (!extend || !replace || ttl === undefined)
     throw new ConfigurationError(
       '`extend` and `replace` of `deduplication` need each other and `ttl`: together they debounce. For others choose `unique` of GearMonkeyClient.run.',

@@ -84,7 +84,8 @@ function endsOf({ errors, error, progress }: JobSnapshot) {
 /** A job as BullMQ has it: what `queue.add` returns, and what a processor gets. */
 export class Job<Data = Untyped, Result = Untyped, Name extends string = string> {
   readonly #queue: QueueParts;
-  readonly #run: JobRun | undefined;
+  /** Until it has ended: what is called later would be lost. */
+  #run: JobRun | undefined;
   #isDiscarded = false;
   #delayedUntil: number | undefined;
 
@@ -169,7 +170,7 @@ export class Job<Data = Untyped, Result = Untyped, Name extends string = string>
 
   /** A job as it is on the server. @internal */
   static ofSnapshot(queue: QueueParts, job: JobSnapshot): Job {
-    const { id, headers, state, times, attempts, snoozes } = job;
+    const { id, headers, state, times, attempts, stalls = 0, snoozes } = job;
     const opts = optionsFrom(headers, undefined);
     const begun = state === 'running' ? 1 : 0;
     return new Job(
@@ -180,14 +181,20 @@ export class Job<Data = Untyped, Result = Untyped, Name extends string = string>
         data: job.input,
         opts,
         timestamp: opts.timestamp ?? times.created?.getTime() ?? 0,
-        attemptsMade: Math.max(0, attempts - begun),
+        attemptsMade: Math.max(0, attempts - begun - stalls),
         attemptsStarted: attempts + snoozes,
+        stalledCounter: stalls,
         processedOn: times.started?.getTime(),
         finishedOn: times.finished?.getTime(),
         ...endsOf(job),
         returnvalue: job.output,
       }),
     );
+  }
+
+  /** Its run has ended. @internal */
+  ended(): void {
+    this.#run = undefined;
   }
 
   /** How a run ends whose processor has called `moveToDelayed`, whatever it did then; undefined for others. @internal */
@@ -385,7 +392,10 @@ export class Job<Data = Untyped, Result = Untyped, Name extends string = string>
 
   #need(method: string): JobRun {
     if (this.#run) return this.#run;
-    throw unsupported(`job.${method} outside of a job's processor`, 'Call it in `process`.');
+    throw unsupported(
+      `job.${method} outside of a run of the job`,
+      'Call it in `process`, and await it there.',
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { Inject, Injectable, Scope } from '@nestjs/common';
 import { REQUEST } from '@nestjs/core';
+import { checkWhole } from '../job/check-whole.js';
 import { optionNames } from '../job/known-options.js';
 import type { JobsOptions } from './job-options.js';
 import { checkBullOptions, unsupported, type Refused } from './unsupported.js';
@@ -50,6 +51,8 @@ const WORKER = optionNames<Omit<NestWorkerOptions, keyof typeof WORKER_REMEDIES>
   removeOnComplete: true,
   removeOnFail: true,
 });
+const LIMITER = optionNames<NonNullable<NestWorkerOptions['limiter']>>({ max: true, duration: true });
+const LIMITER_REMEDIES = { groupKey: 'Use `limit: { key, rate }` of @Worker.' } as const;
 const PROCESSOR = optionNames<ProcessorOptions>({ name: true, scope: true, configKey: true });
 
 /** Metadata of a processor. */
@@ -88,6 +91,9 @@ export function Processor(queue: string | ProcessorOptions, options: NestWorkerO
     const given = typeof queue === 'string' ? { name: queue } : queue;
     const { scope, ...chosen } = checkBullOptions<ProcessorOptions>(user, given, PROCESSOR, {});
     const worker = checkBullOptions(user, options, WORKER, WORKER_REMEDIES);
+    const { concurrency, limiter } = worker;
+    if (concurrency !== undefined) checkWhole(`concurrency of ${user}`, concurrency, 1);
+    if (limiter !== undefined) checkBullOptions(`limiter of ${user}`, limiter, LIMITER, LIMITER_REMEDIES);
     const annotation: ProcessorAnnotation = { ...chosen, worker };
     Reflect.defineMetadata(PROCESSOR_METADATA, annotation, target);
     if (scope !== undefined) Injectable({ scope })(target);

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { DiscoveryService, MetadataScanner, ModuleRef } from '@nestjs/core';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { defined } from '../job/defined.js';
 import { ConfigurationError } from '../job/errors.js';
 import type { Job as JobSnapshot } from '../job/job.js';
@@ -36,7 +36,6 @@ export class ProcessorOrchestrator implements OnModuleInit, OnApplicationShutdow
   constructor(
     private readonly discovery: DiscoveryService,
     private readonly scanner: MetadataScanner,
-    private readonly modules: ModuleRef,
     private readonly registry: InstanceRegistry,
     private readonly workers: GearMonkeyWorkers,
   ) {}
@@ -62,7 +61,7 @@ export class ProcessorOrchestrator implements OnModuleInit, OnApplicationShutdow
     const { name, worker } = annotation;
     if (!(type.prototype instanceof WorkerHost))
       throw new ConfigurationError(`${type.name} has @Processor, but does not extend WorkerHost. Extend it.`);
-    const queue = this.queueOf(name);
+    const queue = this.queueOf(name, annotation.configKey);
     const instance = annotation.configKey ?? queue?.instance ?? DEFAULT_INSTANCE;
     const found = this.registry.get(instance, `@Processor on ${type.name}`);
     const client = clientOf(found, type.name);
@@ -105,13 +104,17 @@ export class ProcessorOrchestrator implements OnModuleInit, OnApplicationShutdow
     this.runners.set(key, type.name);
   }
 
-  /** A process may run jobs of a queue that it does not register. */
-  private queueOf(name: string): Queue | undefined {
-    try {
-      return this.modules.get<Queue>(getQueueToken(name), { strict: false });
-    } catch {
-      return undefined;
-    }
+  /** A process may run jobs of a queue that it does not register, and a test may put something else in its place. */
+  private queueOf(name: string, configKey: string | undefined): Queue | undefined {
+    const token = getQueueToken(name);
+    for (const { token: own, instance } of this.discovery.getProviders())
+      if (
+        own === token &&
+        instance instanceof Queue &&
+        instance.instance === (configKey ?? instance.instance)
+      )
+        return instance;
+    return undefined;
   }
 }
 
@@ -150,6 +153,8 @@ async function run(
   } catch (error) {
     run.error = error;
     throw job.postponed ?? job.failureOf(error);
+  } finally {
+    job.ended();
   }
 }
 

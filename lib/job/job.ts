@@ -44,6 +44,8 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly errors: readonly AttemptError[];
   /** How often a worker of this package claimed the job, without claims that were released. */
   readonly attempts: number;
+  /** How many of these ended because the worker was lost, if any did. */
+  readonly stalls?: number;
   /** How often its handler postponed it with a SnoozeError, or waited for a signal. */
   readonly snoozes: number;
   /** The signals that it waits for, until the time in `times.waitsUntil`: the first one of them wakes it. */

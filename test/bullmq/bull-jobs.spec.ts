@@ -1,9 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
+import { Injectable, Module } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
 import * as bullmq from 'bullmq';
 import { GearMonkeyClient } from 'nestjs-gearmonkey';
 import {
   BullModule,
   DelayedError,
+  InjectQueue,
   Job,
   OnWorkerEvent,
   Processor,
@@ -94,6 +97,13 @@ describe('Jobs of a BullModule', () => {
       const waiting = await queue.getWaiting();
       expect(waiting.map(({ data }) => data as number)).toEqual(bulk.map(({ data }) => data));
       expect(waiting.map(({ id }) => id)).toEqual(jobs.map(({ id }) => id));
+    });
+
+    it('with a deduplication of 0 milliseconds stand for others until they have ended', async () => {
+      const { queue } = await queueOf();
+      const opts = { deduplication: { id: 'one', ttl: 0 } };
+      const [one, other] = await queue.addBulk([1, 2].map((data) => ({ name: 'job', data, opts })));
+      expect(other?.id).toBe(one?.id);
     });
 
     it('by a scheduler are refused a priority, also that of the queue, and an end that is over', async () => {
@@ -240,6 +250,14 @@ describe('Jobs of a BullModule', () => {
       ]);
     });
 
+    it('refuse progress and lines of a log that come when their run is over', async () => {
+      const kept: Job[] = [];
+      const { queue } = await queueOf(async (job) => void kept.push(job));
+      await (await queue.add('job', 1)).waitUntilFinished();
+      await expect(kept[0]?.log('late')).rejects.toThrow('job.log outside of a run of the job');
+      await expect(kept[0]?.updateProgress(5)).rejects.toThrow('await it there');
+    });
+
     it('are waited for by pause, unless it is told not to', async () => {
       const [begun, end] = [gate(), gate()];
       const { queue, host } = await queueOf(async () => {
@@ -276,6 +294,48 @@ describe('Jobs of a BullModule', () => {
     });
   });
 
+  it('that have lost their workers have attempts as in BullMQ: those that ended, and those that began', async () => {
+    const { queue } = await queueOf();
+    const { id } = await queue.add('job', 1);
+    await redis.redis.hset(`job:${queue.name}:${id}`, { attempts: 3, stalls: 1, snoozes: 1 });
+    expect(await queue.getJob(id)).toMatchObject({
+      attemptsMade: 2,
+      attemptsStarted: 4,
+      stalledCounter: 1,
+    });
+  });
+
+  it.each([0, 1])(
+    'of two servers with a queue of the same name are kept as that of their processor says: %s',
+    async (at) => {
+      const name = redis.fn();
+      @Processor({ name, configKey: 'other' })
+      class Others extends WorkerHost {
+        async process() {}
+      }
+      const one = (configKey: string, removeOnComplete: boolean) =>
+        BullModule.registerQueue({ name, configKey, defaultJobOptions: { removeOnComplete } });
+      @Module({ imports: [one('first', false)] })
+      class First {}
+      @Injectable()
+      class Users {
+        constructor(@InjectQueue(name) readonly queue: Queue) {}
+      }
+      @Module({ imports: [one('other', true)], providers: [Others, Users] })
+      class Other {}
+      const app = await apps.start({
+        imports: [
+          BullModule.forRoot('first', { connection: 'memory:' }),
+          BullModule.forRoot('other', { connection: redis.url }),
+          ...[First, Other].with(at, Other).with(1 - at, First),
+        ],
+      });
+      const job = await app.get(Users, { strict: false }).queue.add('job', 1);
+      await job.waitUntilFinished(undefined, 60_000);
+      expect(await redis.redis.ttl(`job:${name}:${job.id}`)).toBeLessThanOrEqual(60);
+    },
+  );
+
   it('have one processor in a process', async () => {
     const name = redis.fn();
     @Processor(name)
@@ -290,6 +350,35 @@ describe('Jobs of a BullModule', () => {
     await expect(apps.start({ imports, providers: [First, Second] })).rejects.toThrow(
       `@Processor on Second: the queue "${name}" has one in this process, First.`,
     );
+  });
+});
+
+describe('A processor', () => {
+  const redis = useRedis();
+
+  it('starts where a test has put something else in the place of its queue', async () => {
+    const name = redis.fn();
+    @Processor(name)
+    class Processes extends WorkerHost {
+      async process() {}
+    }
+    const tested = await Test.createTestingModule({
+      imports: [BullModule.forRoot({ connection: 'memory:' }), BullModule.registerQueue({ name })],
+      providers: [Processes],
+    })
+      .overrideProvider(getQueueToken(name))
+      .useValue({ add: () => undefined })
+      .compile();
+    await tested.init();
+    expect(tested.get(Processes).worker.isRunning()).toBe(true);
+    await tested.close();
+  });
+
+  it('has no options that are ignored', () => {
+    const decorate = (options: object) => () => Processor('mail', options)(class Mails {});
+    expect(decorate({ concurrency: 0 })).toThrow('concurrency of @Processor on Mails');
+    expect(decorate({ limiter: { max: 1, duration: 5, groupKey: 'to' } })).toThrow('`limit: { key, rate }`');
+    expect(decorate({ limiter: { max: 1, per: 5 } })).toThrow('has no option `per`. It takes max, duration.');
   });
 });
 

@@ -42,6 +42,7 @@ export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec, n
       progress: progressOf(stored),
       errors: attemptErrors(stored),
       attempts: numberOf(stored, 'attempts') ?? 0,
+      stalls: numberOf(stored, 'stalls') || undefined,
       snoozes: numberOf(stored, 'snoozes') ?? 0,
       waitsFor: waitedFor(stored),
       waitsForJobs: waitedJobs(stored),
