@@ -33,7 +33,9 @@ function contract(name: string, rig: () => Rig): void {
       const sorted = slots.toSorted((one, other) => one - other);
       expect(sorted).toEqual(sorted.map((__, index) => (sorted[0] ?? 0) + index * 1000));
       expect(ran.map(({ input }) => input)).toEqual(ran.map(() => 'tick'));
-      expect(ran[0]?.recurring).toEqual({ id: fn, slot: expect.any(Date) });
+      // Several that are due together may begin in any order.
+      const first = ran.find(({ recurring }) => Number(recurring?.slot) === sorted[0]);
+      expect(first?.recurring).toEqual({ id: fn, slot: expect.any(Date) });
     });
 
     it('are created while all workers are busy, and their schedule is made before the workers start', async () => {
@@ -67,7 +69,7 @@ function contract(name: string, rig: () => Rig): void {
   });
 }
 
-const memory = embeddedServer('memory:');
+const memory = embeddedServer('memory:recurring-workers');
 let names = 0;
 contract('memory', () => ({
   fn: () => `fn-${++names}`,
