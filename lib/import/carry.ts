@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Cluster, Redis } from 'ioredis';
 import { createJobs } from '../gearmonkey/core/client/create-jobs.js';
 import type { Call } from '../gearmonkey/core/client/enqueue-call.js';
 import type { EnqueuedKey } from '../gearmonkey/core/client/enqueued-key.js';
@@ -35,8 +36,14 @@ export class Carrier {
   constructor(
     private readonly target: RedisConnection,
     private readonly keysOf: KeysOf,
+    /** Milliseconds that the server may take to answer. */
+    private readonly patience: number,
   ) {
     this.index = new FunctionIndex(keysOf);
+  }
+
+  private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
+    return this.target.insist(question, this.patience);
   }
 
   /** A step that was begun for one server, or other keys, must not be ended on another: it may have been carried there. */
@@ -46,11 +53,16 @@ export class Carrier {
     return Object.fromEntries(found);
   }
 
+  /** The key that has what tells the function's keys from those of other servers. */
+  destinationKey(fn: string): string {
+    return `${this.keysOf(fn).senders}import`;
+  }
+
   private async destinationOf(fn: string): Promise<string> {
     const known = this.destinations.get(fn);
     if (known !== undefined) return known;
-    const key = `${this.keysOf(fn).senders}import`;
-    const destination = await this.target.insist(async (redis) => {
+    const key = this.destinationKey(fn);
+    const destination = await this.ask(async (redis) => {
       await redis.set(key, randomUUID(), 'EX', MEMORY_SECONDS, 'NX');
       return (await redis.get(key)) ?? '';
     });
@@ -66,7 +78,9 @@ export class Carrier {
     const calls = groupsOf(jobs).map(async (group, index) => {
       const created = await this.create(group, `${name}:${index}`, number);
       const refused = group.filter((_, at) => created[at]?.created === false);
-      if (refused.length > 0) await this.create(refused.map(withoutKey), `${name}:${index}:again`, number);
+      const [first] = refused;
+      if (!first || !(await this.isLast(first.fn, `${name}:${index}`, number))) return;
+      await this.create(refused.map(withoutKey), `${name}:${index}:again`, number);
     });
     // All have to end before an error is thrown: what goes on would be carried while the program ends.
     for (const result of await Promise.allSettled(calls))
@@ -75,17 +89,29 @@ export class Carrier {
 
   /** The import is over. */
   async forget(): Promise<void> {
-    for (const key of this.senders)
-      await this.target.insist((redis) => redis.expire(key, AFTERWARDS_SECONDS));
+    for (const key of this.senders) await this.ask((redis) => redis.expire(key, AFTERWARDS_SECONDS));
+  }
+
+  /**
+   * Whether the reply to a call was its own. A late one gets that of a later step, which says nothing of its jobs: another import
+   * has created them all, since it has ended their step.
+   */
+  private async isLast(fn: string, sender: string, number: number): Promise<boolean> {
+    const known = await this.ask((redis) => redis.get(this.senderKey(fn, sender)));
+    return known?.startsWith(`${number}:`) ?? false;
+  }
+
+  private senderKey(fn: string, sender: string): string {
+    return `${this.keysOf(fn).senders}import:${sender}`;
   }
 
   private create(jobs: readonly PlannedJob[], sender: string, number: number): Promise<EnqueuedKey[]> {
     const call = callOf(jobs);
     const k = this.keysOf(call.fn);
-    const key = `${k.senders}import:${sender}`;
+    const key = this.senderKey(call.fn, sender);
     this.senders.add(key);
     this.index.note(() => this.target.ready(), [call.fn]);
-    return this.target.insist((redis) =>
+    return this.ask((redis) =>
       createJobs(redis, call, {
         k,
         sender: { key, calls: number },
@@ -100,8 +126,8 @@ export class Carrier {
 function groupsOf(jobs: readonly PlannedJob[]): PlannedJob[][] {
   const groups = new Map<string, PlannedJob[]>();
   for (const job of jobs) {
-    const { fn, queue, due = '', key } = job;
-    const place = JSON.stringify([fn, queue, due, key !== undefined]);
+    const { fn, queue, due = '' } = job;
+    const place = JSON.stringify([fn, queue, due]);
     const group = groups.get(place);
     if (group) group.push(job);
     else groups.set(place, [job]);

@@ -45,6 +45,7 @@ export type LeftReason =
   | 'unfit'
   | 'unmapped'
   | 'schedule'
+  | 'later'
   | 'failed';
 
 /** A job as it is to be created, and as the journal has it. */

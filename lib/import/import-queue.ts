@@ -41,6 +41,8 @@ export interface ImportServers {
   readonly target: RedisConnection;
   readonly client: GearMonkeyClient;
   readonly keysOf: KeysOf;
+  /** Milliseconds that a server may take to answer: then the import ends, and the next one goes on. */
+  readonly patience: number;
 }
 
 /** A page of jobs ends after so many bytes of data. */
@@ -86,6 +88,8 @@ export class QueueImport {
   /** In a dry run: schedules that would go, and next jobs that would go with them. */
   private readonly goingSchedules = new Set<string>();
   private readonly goingNext = new Set<string>();
+  /** Entries of lists and sets that this round has looked at and left. */
+  private stayed = 0;
   private events: number | '' = '';
   private steps = 0;
 
@@ -96,7 +100,7 @@ export class QueueImport {
     const { system, queue, prefix = system.prefix } = options;
     this.base = `${prefix}:${queue}:`;
     this.journal = `${this.base}gearmonkey:import`;
-    this.carrier = new Carrier(servers.target, servers.keysOf);
+    this.carrier = new Carrier(servers.target, servers.keysOf, servers.patience);
   }
 
   /** @throws ConfigurationError if there is no such queue, or its journal can't be read */
@@ -108,16 +112,18 @@ export class QueueImport {
       if (this.count.total === before) break;
       before = this.count.total;
       this.count.beginRound();
+      this.stayed = 0;
       await this.lookThrough();
       if (dryRun) break;
     }
     await this.countLeft();
+    if (!dryRun && !signal.aborted) await this.countLater();
     if (!dryRun && !signal.aborted) await this.close();
     return this.count.report({ system: system.name, queue, dryRun, interrupted: signal.aborted });
   }
 
   private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
-    return this.servers.source.insist(question);
+    return this.servers.source.insist(question, this.servers.patience);
   }
 
   private async check(): Promise<void> {
@@ -158,6 +164,7 @@ export class QueueImport {
       if (isOurs) {
         looked += Math.max(1, page.jobs.length);
         planned.forEach((plan, index) => {
+          if (typeof plan !== 'object') this.stayed += 1;
           if (typeof plan === 'string') this.count.left(plan, page.jobs[index]?.id ?? '');
         });
         cursor =
@@ -277,14 +284,15 @@ export class QueueImport {
     const other = Object.keys(to).find((fn) => to[fn] !== here[fn]);
     if (other === undefined) return;
     throw new ConfigurationError(
-      `An import has begun to move jobs of "${this.options.queue}" to "${other}" on another server, or with another \`--hash-tag\`. ` +
-        `Run it again as it was, so that it ends this step. Its jobs are in the field "batch" of the key "${this.journal}".`,
+      `An import has begun to move jobs of "${this.options.queue}" to "${other}" on another server, or with another \`--hash-tag\`, or before the server lost its data. ` +
+        `Run it again as it was, so that it ends this step. Its jobs are in the field "batch" of the key "${this.journal}". ` +
+        `If the server has lost its data, first set its key "${this.carrier.destinationKey(other)}" to "${to[other]}".`,
     );
   }
 
   private readBatch({ batch }: scripts.Journal): Batch {
     try {
-      return JSON.parse(batch) as Batch;
+      return checkBatch(JSON.parse(batch));
     } catch (cause) {
       throw new ConfigurationError(
         `The key "${this.journal}" is not what an import has written. Look at it, and delete it if no import has to be continued.`,
@@ -377,6 +385,15 @@ export class QueueImport {
     if (size > 0) this.count.leftMany('failed', size);
   }
 
+  /** What workers and producers have put where it had looked already, or changed while it was looked at. */
+  private async countLater(): Promise<void> {
+    const { system, failed } = this.options;
+    const places = system.places.filter(({ state }) => state !== 'failed' || failed);
+    const sizes = await Promise.all(places.map((place) => this.sizeOf(place)));
+    const later = sizes.reduce((sum, size) => sum + size, 0) - this.stayed;
+    if (later > 0) this.count.leftMany('later', later);
+  }
+
   private sizeOf({ key, kind }: Pick<Place, 'key' | 'kind'>): Promise<number> {
     const command = { list: 'llen', zset: 'zcard', set: 'scard' } as const;
     return this.ask((redis) => redis[command[kind]](this.base + key));
@@ -387,6 +404,14 @@ export class QueueImport {
     if (name !== null) await this.ask((redis) => scripts.close.run(redis, [this.journal], name));
     await this.carrier.forget();
   }
+}
+
+/** @throws TypeError */
+function checkBatch(batch: unknown): Batch {
+  const { to, jobs = [], schedule = {} } = batch as Record<string, unknown>;
+  const objects = [to, schedule, ...(jobs as Iterable<unknown>)];
+  if (objects.every((each) => typeof each === 'object' && each !== null)) return batch as Batch;
+  throw new TypeError('It has other parts.');
 }
 
 function takenOf({ jobs = [] }: Batch, { taken }: scripts.Journal): readonly PlannedJob[] {

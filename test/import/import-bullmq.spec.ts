@@ -270,6 +270,23 @@ describe('an import of a queue of BullMQ', () => {
     ]);
   });
 
+  it('says that jobs came later, behind where it looked', async () => {
+    const queue = queueOf();
+    await queue.addBulk(Array.from({ length: 4 }, (_, n) => ({ name: 'send', data: { n } })));
+    let added = 4;
+    // A producer that is as fast as the import.
+    const onProgress = () =>
+      void rig.source
+        .multi()
+        .hset(`bull:mail:late-${++added}`, { name: 'send', data: '{}', opts: '{}' })
+        .lpush('bull:mail:paused', `late-${added}`)
+        .exec();
+    const { left } = await rig.import({ batch: 1, onProgress });
+    const waiting = await rig.source.llen('bull:mail:paused');
+    expect(left).toEqual([{ reason: 'later', count: waiting, ids: [] }]);
+    await expect(rig.import()).resolves.toMatchObject({ moved: { paused: waiting }, left: [] });
+  });
+
   it('moves each job once if two programs import a queue that a worker and a producer use', async () => {
     const queue = queueOf();
     await queue.addBulk(Array.from({ length: 300 }, (_, n) => ({ name: 'send', data: { n } })));

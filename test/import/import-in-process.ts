@@ -17,6 +17,7 @@ export interface ImportUrls {
 export type TestImport = Partial<Omit<ImportOptions, 'system' | 'rules'>> & {
   readonly system?: SystemName;
   readonly rules?: Partial<Rules>;
+  readonly patience?: number;
 };
 
 export const RULES: Rules = { functionOf: () => 'mail', largest: 1024 * 1024, high: 0, normal: 0 };
@@ -27,13 +28,16 @@ export class ImportInProcess {
   private readonly source: RedisConnection;
   private readonly importing: QueueImport;
 
-  constructor({ source, target }: ImportUrls, { system = 'bullmq', rules, ...given }: TestImport = {}) {
+  constructor(
+    { source, target }: ImportUrls,
+    { system = 'bullmq', rules, patience = 60_000, ...given }: TestImport = {},
+  ) {
     this.connections = openConnections(target);
     const { commands, hub, keysOf } = this.connections;
     const client = new GearMonkeyClient(new RedisStore(commands, hub, { timeout: 10_000, keysOf }));
     this.source = new RedisConnection(source, 'import');
     this.importing = new QueueImport(
-      { source: this.source, target: commands, client, keysOf },
+      { source: this.source, target: commands, client, keysOf, patience },
       {
         ...{ queue: 'mail', failed: false, dryRun: false, batch: 250, signal: new AbortController().signal },
         ...{ onProgress: () => undefined, ...given },

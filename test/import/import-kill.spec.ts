@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Queue } from 'bullmq';
 import fc from 'fast-check';
 import { bounds } from '../model/operations.js';
+import { RedisServer } from '../support/redis-server.js';
 import { IS_FAST_TIER } from '../support/tier.js';
 import { useDyingLine, type LastCall } from './dying-line.js';
 import { ImportInProcess } from './import-in-process.js';
@@ -128,7 +129,34 @@ describe('imports that die', () => {
     await fill([{}]);
     await rig.source.hset(JOURNAL, { name: 'a', number: '1', batch: 'no JSON', taken: '1' });
     await expect(rig.import()).rejects.toThrow(`The key "${JOURNAL}" is not what an import has written`);
+    for (const batch of ['null', '{}', '[]', '{"to":{},"jobs":5}', '{"to":{},"jobs":[null]}']) {
+      await rig.source.hset(JOURNAL, { batch });
+      await expect(rig.import()).rejects.toThrow(`The key "${JOURNAL}" is not what an import has written`);
+    }
     await expect(rig.source.llen('bull:mail:wait')).resolves.toBe(1);
+  });
+
+  it('say how to go on if the server of the functions has lost its data', async () => {
+    const to = { mail: 'before' };
+    const jobs = [{ id: '1', fn: 'mail', queue: 'normal', input: '{"n":1}', options: '{}' }];
+    const batch = JSON.stringify({ by: 'a', to, jobs });
+    await rig.source.hset(JOURNAL, { name: 'a', number: '1', batch, taken: '1' });
+    await expect(rig.import()).rejects.toThrow('set its key "sender:mail:import" to "before"');
+    await rig.target.set('sender:mail:import', 'before');
+    await expect(rig.import()).resolves.toMatchObject({ moved: { waiting: 1 }, resumed: true });
+  });
+
+  it('end if a server does not take what they write, and can be continued', async () => {
+    const all = await fill([{}, {}]);
+    const replica = await RedisServer.start(['--replicaof', '127.0.0.1', '1']);
+    try {
+      const there = { source: rig.used.url, target: replica.url };
+      await expect(new ImportInProcess(there, { patience: 500 }).run()).rejects.toThrow('READONLY');
+    } finally {
+      await replica.stop();
+    }
+    await rig.import();
+    expect(numbers((await rig.created()).map(({ input }) => input as { n: number }))).toEqual(all);
   });
 
   it('continue at each call, whether it was made or not', async () => {

@@ -63,6 +63,13 @@ describe('the scripts of an import', () => {
     await expect(used.redis.lrange(keys.wait, '0', '-1')).resolves.toEqual(['1']);
   });
 
+  it('take a job once, also if a list has it twice', async () => {
+    const { keys, read, take } = await listOf('1', '2');
+    await used.redis.lpush(keys.wait, '1');
+    await expect(take((await read()).jobs)).resolves.toMatchObject({ taken: '110' });
+    await expect(used.redis.lrange(keys.wait, '0', '-1')).resolves.toEqual(['1']);
+  });
+
   it('take nothing while there is another step, and leave no journal if they took nothing', async () => {
     const { keys, read, take } = await listOf('1', '2');
     const [first, second] = (await read()).jobs as [scripts.ReadJob, scripts.ReadJob];

@@ -26,7 +26,11 @@ local function is_as_it_was(id, fingerprint)
   return not values.err and values[1] and redis.sha1hex(values[1] .. '\0' .. (values[2] or '')) == fingerprint
 end
 
+--- A list may have an id twice.
+local seen = {}
+
 local function is_there(id, score)
+  if seen[id] then return false end
   if kind == 'zset' then
     local now = redis.call('ZSCORE', place, id)
     return now and tonumber(now) == tonumber(score)
@@ -53,7 +57,7 @@ for i = 6, #ARGV, 3 do
   local takes = is_as_it_was(id, fingerprint) and is_there(id, score)
   taken[#taken + 1] = takes and '1' or '0'
   if takes then
-    any = true
+    any, seen[id] = true, true
     if layout == 'hashes' then redis.call('HSET', jobs .. id, 'import', name .. ':' .. number) end
     remove(id)
     redis.pcall('ZREM', other, id)

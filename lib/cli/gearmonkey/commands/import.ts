@@ -30,6 +30,8 @@ interface ImportFlags extends Flags {
   readonly maxBytes?: string;
 }
 
+/** What a server may take to answer, with a failover. */
+const PATIENCE_MS = 60_000;
 const DEFAULT_BATCH = 250;
 const MAX_BATCH = 1000;
 /** Jobs are read whole into memory. */
@@ -47,6 +49,7 @@ const WHY: Readonly<Record<LeftReason, string>> = {
   unmapped: 'no --map has their name, and there is no --function',
   schedule:
     'a schedule here would have other times, another one has its id, or --map has no function; with it stays its next job',
+  later: 'they came, or changed, while it ran; import again',
   failed: 'they have failed; --failed moves them, too',
 };
 
@@ -80,19 +83,26 @@ async function run(
   const batch = checkWhole('--batch', wholeOf('--batch', flags.batch) ?? DEFAULT_BATCH, 1, MAX_BATCH);
   const source = flags.from === undefined ? connection : sourceOf(flags.from);
   const line = new StatusLine(out.json);
+  let all = 0;
   const { queue, prefix, failed = false, dryRun = false } = flags;
   try {
     if (source !== connection) await reachServer(source);
     const moved = new QueueImport(
-      { source, target: connection, client, keysOf },
+      { source, target: connection, client, keysOf, patience: PATIENCE_MS },
       {
         ...{ system: SYSTEMS[system as SystemName], queue, prefix, rules, failed, dryRun, batch, signal },
-        onProgress: (count) => line.show(`${count} moved; ctrl-c stops after this step`),
+        onProgress: (count) => {
+          all = count;
+          line.show(`${count} moved; ctrl-c stops after this step`);
+        },
       },
     ).run();
     const report = await moved.finally(() => line.clear());
     out.show(report, linesOf(report));
     return report.left.some(({ reason }) => reason !== 'failed') ? FOUND : undefined;
+  } catch (error) {
+    if (all > 0) out.hint(`${all} were moved before this error. The next import goes on after them.`);
+    throw error;
   } finally {
     if (source !== connection) source.close();
   }
