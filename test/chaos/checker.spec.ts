@@ -482,6 +482,10 @@ describe('The history checker', () => {
     expect(broken({ ...late, ends: [{ ...start, at: 1, ok: true }] })).not.toContain(began);
     expect(broken({ ...late, ends: [{ ...start, at: 7, ok: true }] })).toContain(began);
     expect(broken({ ...late, failedOver: 1, ends: [{ ...start, at: 1, ok: true }] })).toContain(began);
+    // A process that was held up begins what the failed master gave; the new one gives the same claim again.
+    const again = { ...late, failedOver: 1, starts: [...late.starts, { ...start, id: '2', at: 10 }] };
+    expect(broken({ ...again, ends: [{ ...start, at: 1, ok: true }] })).not.toContain(began);
+    expect(broken({ ...again, ends: [{ ...start, at: 7, ok: true }] })).toContain(began);
     const gone = {
       ...inFlow(),
       readings: new Map(),
@@ -489,6 +493,15 @@ describe('The history checker', () => {
     };
     expect(broken(gone)).toContain(counted);
     expect(broken({ ...gone, failedOver: 8 })).not.toContain(counted);
+  });
+
+  it('counts attempts by the stalls that workers were told of before a failover took one back', () => {
+    const name = 'attempts and stalls keep their bounds';
+    const tried = { ...withFields({ attempts: '2' }), starts: [{ ...start, stalls: 1 }] };
+    expect(broken({ ...tried, failedOver: 8 })).not.toContain(name);
+    expect(broken(tried)).toContain(name);
+    const another = [{ ...start, token: 1_000_001, stalls: 1 }];
+    expect(broken({ ...tried, starts: another, failedOver: 8 })).toContain(name);
   });
 
   it('accepts a flow', () => {

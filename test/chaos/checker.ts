@@ -1,4 +1,4 @@
-import { bare, codeOf, isFinal, isOurs, isStalled, kindOf, nameOf, parse } from './fields.js';
+import { bare, codeOf, isFinal, isOfMark, isOurs, isStalled, kindOf, nameOf, parse } from './fields.js';
 import { callsAnswer } from './call-checks.js';
 import { oneOfItsKey } from './unique-checks.js';
 import { keyOf, type Fields, type History, type JobName, type Reading } from './history.js';
@@ -168,10 +168,26 @@ function* claimRunsOnce({ starts }: History): Iterable<Violation> {
   }
 }
 
-function* bounded({ readings, maxStalls, attempts }: History): Iterable<Violation> {
+/**
+ * How often jobs had lost their workers, as these were told. A failover takes the last loss back, but not the outcome of the
+ * claim behind it: who decided whether there is another attempt did count it.
+ */
+function knownStalls({ starts, readings }: History): Map<string, number> {
+  const known = new Map<string, number>();
+  for (const start of starts) {
+    const key = keyOf(start);
+    if (!isOfMark(start, readings.get(key)?.fields)) continue;
+    known.set(key, Math.max(start.stalls ?? 0, known.get(key) ?? 0));
+  }
+  return known;
+}
+
+function* bounded(history: History): Iterable<Violation> {
+  const { readings, maxStalls, attempts } = history;
+  const known = history.failedOver === undefined ? new Map<string, number>() : knownStalls(history);
   for (const [key, { fields }] of readings) {
     const stalls = Number(fields['stalls'] ?? 0);
-    const tried = Number(fields['attempts'] ?? 0) - stalls;
+    const tried = Number(fields['attempts'] ?? 0) - Math.max(stalls, known.get(key) ?? 0);
     const limit = attempts[kindOf(fields)] ?? 1;
     if (stalls > maxStalls + 1 || stalls > maxStalls !== (isFinal(fields) && isStalled(fields)))
       yield found(

@@ -8,6 +8,13 @@ export const isOurs = (fields: Fields): boolean => fields['settled'] !== undefin
 
 export const isStalled = (fields: Fields): boolean => codeOf(fields) === 'JOB_STALLED';
 
+const TOKENS_A_JOB = 1_000_000;
+
+/** Whether a claim is one of this job: after a failover another job may have the id, and then it has another mark. */
+export function isOfMark({ token }: { readonly token: number }, fields: Fields | undefined): boolean {
+  return fields !== undefined && token - (token % TOKENS_A_JOB) === Number(fields['mark'] ?? 0);
+}
+
 /** The code of the job's error. */
 export function codeOf(fields: Fields): string | undefined {
   return (parse(fields['error']) as { code?: string } | undefined)?.code;

@@ -1,4 +1,4 @@
-import { codeOf, isFinal, isStalled, nameOf, parse } from './fields.js';
+import { codeOf, isFinal, isOfMark, isStalled, nameOf, parse } from './fields.js';
 import { keyOf, type Fields, type History, type Start } from './history.js';
 import { found, hasMissed, type Violation } from './violation.js';
 
@@ -12,7 +12,6 @@ interface FlowInput {
 
 /** Clocks of one machine, in ms: `finished` is when the call that wrote it began. */
 const TOLERANCE_MS = 2;
-const TOKENS_A_JOB = 1_000_000;
 
 function inputOf(fields: Fields | undefined): FlowInput | undefined {
   const input = parse(fields?.['input']) as FlowInput | null | undefined;
@@ -28,40 +27,47 @@ function byName({ readings }: History): Map<string, Fields> {
   );
 }
 
-/** After a failover another job may have the id: then it has another mark. */
-function isOf({ token }: Start, fields: Fields | undefined): boolean {
-  return fields !== undefined && token - (token % TOKENS_A_JOB) === Number(fields['mark'] ?? 0);
-}
-
 /** When the handlers of jobs ended first, by their names. */
 function firstEnds({ ends, readings }: History): Map<string, number> {
   const first = new Map<string, number>();
   for (const end of ends) {
     const fields = readings.get(keyOf(end))?.fields;
-    const name = isOf(end, fields) ? nameOf(fields ?? {}) : undefined;
+    const name = isOfMark(end, fields) ? nameOf(fields ?? {}) : undefined;
     if (name !== undefined) first.set(name, Math.min(end.at, first.get(name) ?? Infinity));
   }
   return first;
 }
 
+/** When each claim was begun last: twice if the failover took it back, and the new master gave it once more. */
+function lastStarts({ starts }: History): Map<string, number> {
+  const last = new Map<string, number>();
+  for (const start of starts) last.set(claimOf(start), Math.max(start.at, last.get(claimOf(start)) ?? 0));
+  return last;
+}
+
+const claimOf = (start: Start) => `${keyOf(start)}:${start.token}`;
+
 /**
  * No job of a flow begins before all those have ended that it waits for. A failover takes the last ends back, which are then
- * written again: of a job that began before it, the handlers of its parents had ended, or those of their parents.
+ * written again: of a job that the failed master gave, the handlers of its parents had ended, or those of their parents. A
+ * process that was held up may begin such a job after the failover; the new master gives the same claim again.
  */
 export function* parentsEndFirst(history: History): Iterable<Violation> {
   const jobs = byName(history);
   const { failedOver = 0 } = history;
   const ends = failedOver > 0 ? firstEnds(history) : new Map<string, number>();
+  const last = failedOver > 0 ? lastStarts(history) : new Map<string, number>();
   const hadEnded = (name: string, at: number): boolean =>
     (ends.get(name) ?? Infinity) <= at + TOLERANCE_MS ||
     (!ends.has(name) && (inputOf(jobs.get(name))?.after ?? []).some((parent) => hadEnded(parent, at)));
   for (const start of history.starts) {
     const { fields } = history.readings.get(keyOf(start)) ?? {};
-    const input = isOf(start, fields) ? inputOf(fields) : undefined;
+    const input = isOfMark(start, fields) ? inputOf(fields) : undefined;
     for (const parent of input?.after ?? []) {
       const { finished, status } = jobs.get(parent) ?? {};
       if (finished !== undefined && Number(finished) <= start.at + TOLERANCE_MS) continue;
-      if (start.at > failedOver || !hadEnded(parent, start.at))
+      const isTakenBack = start.at <= failedOver || start.at < (last.get(claimOf(start)) ?? 0);
+      if (!isTakenBack || !hadEnded(parent, start.at))
         yield found(start, `it began at ${start.at}, and ${parent} is ${status} since ${finished}`);
     }
   }

@@ -33,6 +33,8 @@ export interface Unsure {
 /** A handler was called, or ended. */
 export interface Start extends JobName {
   readonly token: number;
+  /** How often the job had lost its worker before. */
+  readonly stalls?: number;
   readonly at: number;
   readonly process: string;
 }
