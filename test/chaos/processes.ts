@@ -108,27 +108,37 @@ export class Member<W extends Way = SlowLine> {
    * Resolves when it has ended. Only the caller starts it again.
    * @param patience milliseconds until it is killed; within the default it has to end
    */
-  async end(signal: NodeJS.Signals, patience?: number): Promise<void> {
+  end(signal: NodeJS.Signals, patience?: number): Promise<void> {
+    return this.endWithin(signal, patience ?? this.limit, patience === undefined);
+  }
+
+  /** Milliseconds in which it has to end. */
+  private get limit(): number {
+    return EXIT_TIMEOUT_MS * (this.role === 'producer' ? 4 : 1);
+  }
+
+  private async endWithin(signal: NodeJS.Signals, limit: number, hasTo: boolean): Promise<void> {
     clearTimeout(this.restarting);
     const { life } = this;
     if (!life || !isRunning(life.child)) return;
     life.expected = true;
     life.child.kill(signal);
-    const limit = EXIT_TIMEOUT_MS * (this.role === 'producer' ? 4 : 1);
     const timer = setTimeout(() => {
-      if (patience === undefined)
-        this.crashes.push(`${life.name} did not end within ${limit} ms of its ${signal}`);
+      if (hasTo) this.crashes.push(`${life.name} did not end within ${limit} ms of its ${signal}`);
       life.child.kill('SIGKILL');
-    }, patience ?? limit);
+    }, limit);
     await life.ended;
     clearTimeout(timer);
   }
 
-  /** For good. */
-  async retire(signal: NodeJS.Signals): Promise<void> {
+  /**
+   * For good.
+   * @param most milliseconds in which it has to end, if that is less than usual
+   */
+  async retire(signal: NodeJS.Signals, most = Infinity): Promise<void> {
     this.retired = true;
     this.signal('SIGCONT');
-    await this.end(signal);
+    await this.endWithin(signal, Math.min(most, this.limit), true);
   }
 
   private onEnd(life: Life): void {

@@ -10,6 +10,8 @@ const MAX_WAIT_MS = 120_000;
 export interface UntilOptions {
   /** In milliseconds, of a machine with nothing else to do. @default 20_000 */
   timeout?: number;
+  /** When to give up, however busy the machine is: in the time of `performance.now()`. */
+  deadline?: number;
   /** Milliseconds between two looks: more for those that cost something. @default 5 */
   interval?: number;
   /** What was waited for; the error begins with it. @default for `until`, the condition's source */
@@ -24,9 +26,9 @@ export interface UntilOptions {
  */
 export async function until<T>(
   condition: () => T | Promise<T>,
-  { timeout = 20_000, interval = POLL_MS, message, seen }: UntilOptions = {},
+  { timeout = 20_000, deadline: latest = Infinity, interval = POLL_MS, message, seen }: UntilOptions = {},
 ): Promise<Exclude<T, false | 0 | '' | null | undefined>> {
-  const deadline = deadlineAfter(timeout);
+  const deadline = Math.min(deadlineAfter(timeout), latest);
   for (;;) {
     const value = await condition();
     if (value) return value as Exclude<T, false | 0 | '' | null | undefined>;
@@ -45,7 +47,7 @@ export async function until<T>(
  */
 export async function eventually(
   assertion: () => void | Promise<void>,
-  { timeout = 20_000, interval = POLL_MS, message }: Omit<UntilOptions, 'seen'> = {},
+  { timeout = 20_000, interval = POLL_MS, message }: Omit<UntilOptions, 'seen' | 'deadline'> = {},
 ): Promise<void> {
   const deadline = deadlineAfter(timeout);
   for (;;) {
