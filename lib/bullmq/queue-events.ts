@@ -1,4 +1,4 @@
-import { refuseMethods, unsupported } from './unsupported.js';
+import { emitterMethods, refuseMethods, unsupported } from './unsupported.js';
 
 /**
  * What `job.waitUntilFinished(events)` is given in BullMQ. It opens no connection: the app's client has one already. For events
@@ -27,12 +27,7 @@ export class QueueEvents {
 const EVENTS = 'Use a method with @OnStart, @OnProgress or @OnFinish, or GearMonkeyClient.events.';
 
 refuseMethods(QueueEvents.prototype, 'QueueEvents', {
-  once: EVENTS,
-  off: EVENTS,
-  addListener: EVENTS,
-  removeListener: EVENTS,
-  removeAllListeners: EVENTS,
-  emit: EVENTS,
+  ...emitterMethods(EVENTS),
   run: 'Leave it out: it opens no connection.',
   disconnect: 'Leave it out: it opens no connection.',
 });

@@ -21,7 +21,7 @@ import {
   type RepeatOptions,
 } from './job-schedulers.js';
 import type { QueueParts } from './queue-parts.js';
-import { checkBullOptions, refuseMethods, unsupported } from './unsupported.js';
+import { checkBullOptions, emitterMethods, refuseMethods, unsupported } from './unsupported.js';
 
 /** A job of `addBulk`. */
 export interface BulkJob<Data = Untyped, Name extends string = string> {
@@ -336,12 +336,7 @@ const FIGURES = 'Use GearMonkeyClient.statistics, or nestjs-gearmonkey/metrics.'
 const SCHEDULERS = 'Use upsertJobScheduler, getJobSchedulers and removeJobScheduler.';
 
 refuseMethods(Queue.prototype, 'queue', {
-  once: EVENTS,
-  off: EVENTS,
-  addListener: EVENTS,
-  removeListener: EVENTS,
-  removeAllListeners: EVENTS,
-  emit: EVENTS,
+  ...emitterMethods(EVENTS),
   clean:
     'Say with `removeOnComplete` and `removeOnFail` how long ended jobs are kept; GearMonkeyClient.discard deletes failed ones, and queue.drain those that wait.',
   obliterate: 'Use queue.drain(true), and GearMonkeyClient.discard for failed jobs.',

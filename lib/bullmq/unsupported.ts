@@ -52,3 +52,9 @@ export function refuseMethods(target: object, of: string, remedies: Remedies): v
       },
     });
 }
+
+/** The methods of an emitter of events but `on`, which a class has itself so that compilers refuse its calls. */
+export function emitterMethods(remedy: string): Remedies {
+  const names = ['once', 'off', 'addListener', 'removeListener', 'removeAllListeners', 'emit'];
+  return Object.fromEntries(names.map((name) => [name, remedy]));
+}

@@ -4,7 +4,7 @@ import { hideFields, showAs } from '../job/show-as.js';
 import type { AddedWorker, GearMonkeyWorkers } from '../nest/gearmonkey.workers.js';
 import type { Job } from './job.js';
 import type { Untyped } from './job-options.js';
-import { refuseMethods, unsupported } from './unsupported.js';
+import { emitterMethods, refuseMethods, unsupported } from './unsupported.js';
 
 /** How a processor's jobs are run in this process: the `worker` of its `WorkerHost`. */
 export class ProcessorWorker {
@@ -97,12 +97,7 @@ export class ProcessorWorker {
 const EVENTS = 'Use a method of the processor with @OnWorkerEvent.';
 
 refuseMethods(ProcessorWorker.prototype, 'worker', {
-  once: EVENTS,
-  off: EVENTS,
-  removeListener: EVENTS,
-  removeAllListeners: EVENTS,
-  addListener: EVENTS,
-  emit: EVENTS,
+  ...emitterMethods(EVENTS),
   run: 'Use `workers: false` of BullModule.forRoot, and GearMonkeyWorkers.add when jobs may begin.',
   rateLimit: "Use the option `limiter` of @Processor, or a `limit` of @Worker and its job's holdKey.",
   cancelJob: 'Use GearMonkeyClient.cancel, which also ends running jobs: `signal` aborts.',

@@ -12,6 +12,13 @@ export type GivenHeaders = Readonly<Record<string, string | undefined>>;
 
 export const NO_HEADERS: JobHeaders = Object.freeze({});
 
+/** Headers of a job that `gearmonkey import` has moved: what it had in the other system. The timestamp is in ms since 1970. */
+export const IMPORT_HEADERS = {
+  id: 'import-id',
+  name: 'import-name',
+  timestamp: 'import-timestamp',
+} as const;
+
 const MAX_HEADERS = 64;
 const MAX_NAME = 255;
 const MAX_BYTES = 8192;
@@ -90,10 +97,3 @@ function asHeaders(entries: ReadonlyMap<string, string>): JobHeaders {
 function invalid(value: unknown, expected: string): InvalidOptionError {
   return new InvalidOptionError('headers', value, expected);
 }
-
-/** Headers of a job that `gearmonkey import` has moved: what it had in the other system. The timestamp is in ms since 1970. */
-export const IMPORT_HEADERS = {
-  id: 'import-id',
-  name: 'import-name',
-  timestamp: 'import-timestamp',
-} as const;

@@ -47,14 +47,16 @@ describe(`an idle worker of ${FUNCTIONS.length} functions`, () => {
     const since = performance.now();
     await until(() => performance.now() - since > SECONDS * 1000);
     const commands = await trace.take();
+    // On a busy machine the trace is longer than it was to be.
+    const seconds = (performance.now() - since) / 1000;
     trace.stop();
     await Promise.all(workers.map((worker) => worker.stop(0)));
     const inScripts = commands.filter(({ source }) => source === 'lua');
     const listed = inScripts.filter(({ args }) => /^(?:ended|retrying):/.test(args[0] ?? '')).length;
     const called = inScripts.length - listed;
     return {
-      sent: (commands.length - inScripts.length) / count / SECONDS,
-      called: called / count / SECONDS,
+      sent: (commands.length - inScripts.length) / count / seconds,
+      called: called / count / seconds,
       listed,
     };
   }

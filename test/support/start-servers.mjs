@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import '../../scripts/typescript.mjs';
 
 /**
@@ -10,5 +11,8 @@ export default async function startServers({ maxWorkers }) {
   process.env.TEST_REDIS_PORTS = servers.map(({ port }) => port).join();
   // Jest may end without its `globalTeardown`.
   process.once('exit', () => servers.forEach((server) => void server.kill('SIGKILL')));
+  // A signal alone would end it without that.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.once(signal, () => process.exit(128 + constants.signals[signal]));
   globalThis.serversOfTests = servers;
 }

@@ -69,6 +69,7 @@ const BINDING: Readonly<Record<string, readonly [left: number, right: number]>> 
 const UNARY_BINDING = 8;
 const BLOCK_ENDS: ReadonlySet<string> = new Set(['end', 'else', 'elseif', 'until', '']);
 
+/** A program, and what its translation has to know of the whole. */
 export interface LuaProgram {
   readonly body: readonly Statement[];
   /** Names that are assigned somewhere: locals with such a name are no constants. */

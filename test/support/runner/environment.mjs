@@ -4,6 +4,8 @@ import { TestEnvironment } from 'jest-environment-node';
 import { restore } from './globals.mjs';
 
 register('./hooks.mjs', import.meta.url);
+// A worker whose Jest was ended would run on, with its servers.
+if (process.send) process.once('disconnect', () => process.exit(1));
 
 /**
  * The environment of all suites. It is that of the process, where modules stay loaded for the next suite; a suite whose first
