@@ -26,9 +26,9 @@ export default {
   globalSetup: './test/support/start-servers.mjs',
   globalTeardown: './test/support/stop-servers.mjs',
   testSequencer: './test/support/longest-first.mjs',
-  // Suites wait for servers and leases two fifths of their time: one more of them than cores keeps the cores busy. With many more,
-  // processes wait so long for a core that connections count as dead.
-  maxWorkers: availableParallelism() + 2,
+  // Suites wait for servers and leases three fifths of their time: with three more of them than cores, the cores are busy. With many
+  // more, processes wait so long for a core that connections count as dead.
+  maxWorkers: availableParallelism() + 3,
   // Modules of suites that are over stay in memory, and the larger a process, the longer it takes to start another.
   workerIdleMemoryLimit: '800MB',
 };

@@ -48,15 +48,11 @@ describe('the built package', () => {
     await expect(run('commonjs', APP(BY_REQUIRE))).resolves.toBe('Hello, Ada!\n');
   });
 
-  it('loads no optional package and no other entry point with the root', async () => {
-    const loaded = (await run('module', LIST_LOADED)).split('\n');
-    expect(tooMuchOf(loaded)).toEqual([]);
-  });
-
-  it('is few files, and loads a part of them', async () => {
+  it('is few files, and loads a part of them with its root, no optional package and no other entry point', async () => {
     const built = readdirSync(join(ROOT, 'dist'), { recursive: true, encoding: 'utf8' });
     expect(built.filter((path) => path.endsWith('.js')).length).toBeLessThan(120);
     const loaded = (await run('module', LIST_LOADED)).split('\n');
+    expect(tooMuchOf(loaded)).toEqual([]);
     const own = loaded.filter((path) => path.startsWith('file:') && path.includes('/dist/chunks/'));
     expect(own.length).toBeGreaterThan(5);
     expect(own.length).toBeLessThan(40);

@@ -12,6 +12,7 @@ import { LUA } from '../lib/gearmonkey/wire/lua.embedded.js';
 import { wholeScripts } from '../lib/redis/script.js';
 import { blocks, documents, textOf } from './support/documents.js';
 import { killProcesses, TestProcess } from './support/test-process.js';
+import { furtherInFullTier } from './support/tier.js';
 import { useApps } from './support/use-apps.js';
 import { useRedis } from './support/use-redis.js';
 
@@ -66,12 +67,15 @@ describe('TypeScript in the documents', () => {
     );
   });
 
-  it.each(runnable)('runs on Redis: %s', async (_, code) => {
-    const environment = { REDIS_URL: redis.url };
-    await expect(
-      run(process.execPath, ['--input-type=module', '-'], toJavaScript(code), environment),
-    ).resolves.toContain('Hello, Grace!');
-  });
+  it.each(furtherInFullTier(runnable.slice(0, 1), runnable.slice(1)))(
+    'runs on Redis: %s',
+    async (_, code) => {
+      const environment = { REDIS_URL: redis.url };
+      await expect(
+        run(process.execPath, ['--input-type=module', '-'], toJavaScript(code), environment),
+      ).resolves.toContain('Hello, Grace!');
+    },
+  );
 });
 
 describe('other languages in the documents', () => {

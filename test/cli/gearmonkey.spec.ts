@@ -47,26 +47,30 @@ describe('gearmonkey', () => {
     ]);
   });
 
-  it('says why a job that it waits for does not begin', async () => {
-    const fn = rig.fn();
-    const late = await ask('run', fn, '1', '--wait', '--timeout', '1s');
-    expect(late.code).toBe(1);
-    expect(late.stderr).toContain(`it waits, and no worker of "${fn}" is registered`);
+  inFullTier(() => {
+    it('says why a job that it waits for does not begin', async () => {
+      const fn = rig.fn();
+      const late = await ask('run', fn, '1', '--wait', '--timeout', '1s');
+      expect(late.code).toBe(1);
+      expect(late.stderr).toContain(`it waits, and no worker of "${fn}" is registered`);
+    });
   });
 
-  it('waits for a job, and exits with 0 for its output and with 2 for its error', async () => {
-    const fn = rig.fn();
-    await runWorker(rig.source(), fn, (input) => {
-      if (input === 'bad') throw new Error(`no ${ESCAPE}[31mgood`);
-      return `done ${input}${ESCAPE}[2J\u009b\u202e`;
+  inFullTier(() => {
+    it('waits for a job, and exits with 0 for its output and with 2 for its error', async () => {
+      const fn = rig.fn();
+      await runWorker(rig.source(), fn, (input) => {
+        if (input === 'bad') throw new Error(`no ${ESCAPE}[31mgood`);
+        return `done ${input}${ESCAPE}[2J\u009b\u202e`;
+      });
+      const good = await ask('run', fn, '"x"', '--wait', '--timeout', '10m');
+      expect(good).toEqual({ code: 0, stdout: 'done x\\u001b[2J\\u009b\\u202e\n', stderr: '' });
+      const bad = await ask('run', fn, '"bad"', '--wait');
+      expect(bad).toEqual({ code: 2, stdout: '', stderr: 'Error: no \\u001b[31mgood\n' });
+      const both = await ask('run', fn, '"bad"', '--wait', '--json');
+      expect(both).toMatchObject({ code: 2, stderr: '' });
+      expect(valuesOf(both)).toEqual([expect.objectContaining({ state: 'failed' })]);
     });
-    const good = await ask('run', fn, '"x"', '--wait', '--timeout', '10m');
-    expect(good).toEqual({ code: 0, stdout: 'done x\\u001b[2J\\u009b\\u202e\n', stderr: '' });
-    const bad = await ask('run', fn, '"bad"', '--wait');
-    expect(bad).toEqual({ code: 2, stdout: '', stderr: 'Error: no \\u001b[31mgood\n' });
-    const both = await ask('run', fn, '"bad"', '--wait', '--json');
-    expect(both).toMatchObject({ code: 2, stderr: '' });
-    expect(valuesOf(both)).toEqual([expect.objectContaining({ state: 'failed' })]);
   });
 
   inFullTier(() => {
@@ -317,21 +321,23 @@ describe('gearmonkey', () => {
     });
   });
 
-  it('lists jobs page by page, and shows all functions', async () => {
-    const fn = rig.fn();
-    await rig.client.runMany(fn, ['first', 'second', `third ${ESCAPE}[2J`]);
-    const page = await ask('list', fn, '--size', '2', '--payloads', '--json');
-    expect(page).toMatchObject({ code: 0, stderr: '' });
-    const [first] = valuesOf(page) as [{ jobs: { id: string }[]; total: number; next: string }];
-    expect(first).toMatchObject({ total: 3, jobs: [{ id: '3' }, { id: '2' }] });
-    const rest = await ask('list', fn, '--size', '2', '--page', first.next, '--payloads');
-    expect(rest.stdout).toContain('"first"');
-    expect(rest.stderr).toBe('1 of 3\n');
-    const all = valuesOf(await ask('overview', '--json')) as [unknown[]];
-    expect(all[0]).toContainEqual(expect.objectContaining({ fn, waiting: { high: 0, normal: 3, low: 0 } }));
-    expect((await ask('overview')).stdout).toMatch(new RegExp(`^${fn} +\\| 3 `, 'm'));
-    await expect(ask('list', fn, '--state', 'lost')).resolves.toMatchObject({ code: 1, stdout: '' });
-    await expect(ask('top')).resolves.toMatchObject({ code: 1, stdout: '' });
+  inFullTier(() => {
+    it('lists jobs page by page, and shows all functions', async () => {
+      const fn = rig.fn();
+      await rig.client.runMany(fn, ['first', 'second', `third ${ESCAPE}[2J`]);
+      const page = await ask('list', fn, '--size', '2', '--payloads', '--json');
+      expect(page).toMatchObject({ code: 0, stderr: '' });
+      const [first] = valuesOf(page) as [{ jobs: { id: string }[]; total: number; next: string }];
+      expect(first).toMatchObject({ total: 3, jobs: [{ id: '3' }, { id: '2' }] });
+      const rest = await ask('list', fn, '--size', '2', '--page', first.next, '--payloads');
+      expect(rest.stdout).toContain('"first"');
+      expect(rest.stderr).toBe('1 of 3\n');
+      const all = valuesOf(await ask('overview', '--json')) as [unknown[]];
+      expect(all[0]).toContainEqual(expect.objectContaining({ fn, waiting: { high: 0, normal: 3, low: 0 } }));
+      expect((await ask('overview')).stdout).toMatch(new RegExp(`^${fn} +\\| 3 `, 'm'));
+      await expect(ask('list', fn, '--state', 'lost')).resolves.toMatchObject({ code: 1, stdout: '' });
+      await expect(ask('top')).resolves.toMatchObject({ code: 1, stdout: '' });
+    });
   });
 
   inFullTier(() => {

@@ -6,6 +6,7 @@ import { eventually } from '../support/until.js';
 import { PythonActor, stopActors } from './python-actor.js';
 import { bytes, ChannelLog, expectFinished, protocolFields, ranOnce, text, upper } from './wire.js';
 import { useGearMonkey } from '../gearmonkey/use-gearmonkey.js';
+import { inFullTier } from '../support/tier.js';
 
 const BINARY = Buffer.from([0, 97, 255, 10, 195, 40, 34, 122]);
 const BINARY_UPPER = Buffer.from([0, 65, 255, 10, 195, 40, 34, 90]);
@@ -71,28 +72,32 @@ describe('Our client, with a worker in Python', () => {
     await expect(job.result()).resolves.toBe('LATER');
   });
 
-  it('has its jobs run by priority', async () => {
-    const fn = rig.fn();
-    for (const priority of ['low', 'normal', 'high'] as const) {
-      await rig.client.run(text(fn), priority, { priority });
-    }
-    await rig.client.run(text(fn), 'due', { scheduled: new Date(0) });
-    const actor = await python(fn, '--max-jobs', 4);
-    const order: (string | undefined)[] = [];
-    for (let line = 0; line < 8; line++) order.push((await actor.line()).input);
-    expect(order.filter(Boolean)).toEqual(['due', 'high', 'normal', 'low']);
+  inFullTier(() => {
+    it('has its jobs run by priority', async () => {
+      const fn = rig.fn();
+      for (const priority of ['low', 'normal', 'high'] as const) {
+        await rig.client.run(text(fn), priority, { priority });
+      }
+      await rig.client.run(text(fn), 'due', { scheduled: new Date(0) });
+      const actor = await python(fn, '--max-jobs', 4);
+      const order: (string | undefined)[] = [];
+      for (let line = 0; line < 8; line++) order.push((await actor.line()).input);
+      expect(order.filter(Boolean)).toEqual(['due', 'high', 'normal', 'low']);
+    });
   });
 
-  it('counts it in a roll call', async () => {
-    const fn = rig.fn();
-    await expect(rig.client.rollCall(fn)).rejects.toThrow(NoWorkersError);
-    const actor = await python(fn);
-    await expect(rig.client.rollCall(fn)).resolves.toBe(1);
-    await runWorker(rig.source(), text(fn), upper);
-    await expect(rig.client.rollCall(fn)).resolves.toBe(2);
-    await actor.stop();
-    await stopWorkers();
-    await expect(rig.client.rollCall(fn)).rejects.toThrow(NoWorkersError);
+  inFullTier(() => {
+    it('counts it in a roll call', async () => {
+      const fn = rig.fn();
+      await expect(rig.client.rollCall(fn)).rejects.toThrow(NoWorkersError);
+      const actor = await python(fn);
+      await expect(rig.client.rollCall(fn)).resolves.toBe(1);
+      await runWorker(rig.source(), text(fn), upper);
+      await expect(rig.client.rollCall(fn)).resolves.toBe(2);
+      await actor.stop();
+      await stopWorkers();
+      await expect(rig.client.rollCall(fn)).rejects.toThrow(NoWorkersError);
+    });
   });
 
   it('sends bytes and gets bytes', async () => {
@@ -102,40 +107,44 @@ describe('Our client, with a worker in Python', () => {
     expect(Buffer.from(output)).toEqual(BINARY_UPPER);
   });
 
-  it('gets progress that is not published', async () => {
-    const fn = rig.fn();
-    const log = await ChannelLog.open(rig.redis, fn);
-    const job = await rig.client.run(text(fn), 'x');
-    const seen = { one: new Set<number>(), all: new Set<number>(), watched: new Set<number>() };
-    const ended = gate();
-    const subscriptions = [
-      job.progress$.subscribe({ next: ({ dividend }) => seen.one.add(dividend), complete: ended.open }),
-      rig.client.progress(fn).subscribe(({ dividend }) => seen.all.add(dividend)),
-      rig.client
-        .watch(text(fn), job.id)
-        .subscribe(({ progress }) => progress && seen.watched.add(progress.dividend)),
-    ];
-    await eventually(async () => expect((await rig.redis.pubsub('NUMSUB', `channel:${fn}`))[1]).toBe(2));
-    await python(fn, '--updates', 100);
-    await ended.passed;
-    for (const subscription of subscriptions) subscription.unsubscribe();
-    for (const dividends of Object.values(seen)) {
-      expect(dividends.size).toBeGreaterThan(1);
-      expect([...dividends]).toEqual([...dividends].sort((a, b) => a - b));
-    }
-    await expect(log.close()).resolves.toEqual(ranOnce(job.id));
-    expect(log.progress).toEqual([]);
+  inFullTier(() => {
+    it('gets progress that is not published', async () => {
+      const fn = rig.fn();
+      const log = await ChannelLog.open(rig.redis, fn);
+      const job = await rig.client.run(text(fn), 'x');
+      const seen = { one: new Set<number>(), all: new Set<number>(), watched: new Set<number>() };
+      const ended = gate();
+      const subscriptions = [
+        job.progress$.subscribe({ next: ({ dividend }) => seen.one.add(dividend), complete: ended.open }),
+        rig.client.progress(fn).subscribe(({ dividend }) => seen.all.add(dividend)),
+        rig.client
+          .watch(text(fn), job.id)
+          .subscribe(({ progress }) => progress && seen.watched.add(progress.dividend)),
+      ];
+      await eventually(async () => expect((await rig.redis.pubsub('NUMSUB', `channel:${fn}`))[1]).toBe(2));
+      await python(fn, '--updates', 100);
+      await ended.passed;
+      for (const subscription of subscriptions) subscription.unsubscribe();
+      for (const dividends of Object.values(seen)) {
+        expect(dividends.size).toBeGreaterThan(1);
+        expect([...dividends]).toEqual([...dividends].sort((a, b) => a - b));
+      }
+      await expect(log.close()).resolves.toEqual(ranOnce(job.id));
+      expect(log.progress).toEqual([]);
+    });
   });
 
-  it('has each job run once beside our workers', async () => {
-    const fn = rig.fn();
-    const log = await ChannelLog.open(rig.redis, fn);
-    await python(fn);
-    await runWorker(rig.source(), text(fn), upper, { concurrency: 3 });
-    const inputs = Array.from({ length: 40 }, (_, i) => `job ${i}`);
-    const jobs = await rig.client.runMany(text(fn), inputs);
-    const outputs = await Promise.all(jobs.map((job) => job.result({ timeout: '20s' })));
-    expect(outputs).toEqual(inputs.map(upper));
-    expect((await log.close()).sort()).toEqual(jobs.flatMap(({ id }) => ranOnce(id)).sort());
+  inFullTier(() => {
+    it('has each job run once beside our workers', async () => {
+      const fn = rig.fn();
+      const log = await ChannelLog.open(rig.redis, fn);
+      await python(fn);
+      await runWorker(rig.source(), text(fn), upper, { concurrency: 3 });
+      const inputs = Array.from({ length: 40 }, (_, i) => `job ${i}`);
+      const jobs = await rig.client.runMany(text(fn), inputs);
+      const outputs = await Promise.all(jobs.map((job) => job.result({ timeout: '20s' })));
+      expect(outputs).toEqual(inputs.map(upper));
+      expect((await log.close()).sort()).toEqual(jobs.flatMap(({ id }) => ranOnce(id)).sort());
+    });
   });
 });

@@ -17,6 +17,7 @@ import { RedisServer } from '../support/redis-server.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { killProcesses } from '../support/test-process.js';
 import { until } from '../support/until.js';
+import { inFullTier } from '../support/tier.js';
 
 const LONG_AGO_MS = 120_000;
 
@@ -144,26 +145,35 @@ describe('doctor', () => {
     await expect(codesOf('x')).resolves.toEqual([]);
   });
 
-  it('finds REPLICA and REPLICA_BEHIND, which the remedies end', async () => {
-    const late = ['--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '3600', '--appendonly', 'yes'];
-    const master = await RedisServer.start(late);
-    const replica = await RedisServer.start(['--replicaof', '127.0.0.1', String(master.port)]);
-    const [toMaster, toReplica] = [master, replica].map(({ url }) => new RedisConnection(url, 'commands'));
-    try {
-      const codes = async (other: RedisConnection | undefined) =>
-        other && (await diagnose(other, patient)).findings.map(({ code }) => code);
-      await until(async () => (await codes(toMaster))?.includes('REPLICA_BEHIND'), { interval: 100 });
-      await expect(codes(toReplica)).resolves.toContain('REPLICA');
-      await (await toMaster?.ready())?.config('SET', 'repl-diskless-sync-delay', '0');
-      await until(async () => (await codes(toMaster))?.length === 0, { interval: 100, timeout: 60_000 });
-      await (await toReplica?.ready())?.replicaof('NO', 'ONE');
-      await expect(codes(toReplica)).resolves.not.toContain('REPLICA');
-    } finally {
-      toMaster?.close();
-      toReplica?.close();
-      await replica.stop();
-      await master.stop();
-    }
+  inFullTier(() => {
+    it('finds REPLICA and REPLICA_BEHIND, which the remedies end', async () => {
+      const late = [
+        '--repl-diskless-sync',
+        'yes',
+        '--repl-diskless-sync-delay',
+        '3600',
+        '--appendonly',
+        'yes',
+      ];
+      const master = await RedisServer.start(late);
+      const replica = await RedisServer.start(['--replicaof', '127.0.0.1', String(master.port)]);
+      const [toMaster, toReplica] = [master, replica].map(({ url }) => new RedisConnection(url, 'commands'));
+      try {
+        const codes = async (other: RedisConnection | undefined) =>
+          other && (await diagnose(other, patient)).findings.map(({ code }) => code);
+        await until(async () => (await codes(toMaster))?.includes('REPLICA_BEHIND'), { interval: 100 });
+        await expect(codes(toReplica)).resolves.toContain('REPLICA');
+        await (await toMaster?.ready())?.config('SET', 'repl-diskless-sync-delay', '0');
+        await until(async () => (await codes(toMaster))?.length === 0, { interval: 100, timeout: 60_000 });
+        await (await toReplica?.ready())?.replicaof('NO', 'ONE');
+        await expect(codes(toReplica)).resolves.not.toContain('REPLICA');
+      } finally {
+        toMaster?.close();
+        toReplica?.close();
+        await replica.stop();
+        await master.stop();
+      }
+    });
   });
 
   it('finds REDIS_VERSION on a server that is too old', async () => {
@@ -324,60 +334,62 @@ describe('doctor', () => {
     expect(codes.filter((code) => !page.includes(`| \`${code}\` `))).toEqual([]);
   });
 
-  describe('as a program', () => {
-    const doctor = (args: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
-      runGearMonkey(['doctor', ...args, '--slow-script', '1h'], {
-        environment: { REDIS_URL: rig.url, ...environment },
+  inFullTier(() => {
+    describe('as a program', () => {
+      const doctor = (args: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
+        runGearMonkey(['doctor', ...args, '--slow-script', '1h'], {
+          environment: { REDIS_URL: rig.url, ...environment },
+        });
+
+      it('says what a user without rights to INFO and CONFIG could not see, and prints nothing else', async () => {
+        const rules = ['on', '>secret', '~*', '&*', '+@all', '-info', '-config', '-slowlog', '-scan'];
+        await rig.redis.call('ACL', 'SETUSER', 'limited', ...rules);
+        const fn = rig.fn();
+        const REDIS_URL = rig.url.replace('//', '//limited:secret@');
+        const ended = await doctor([fn], { REDIS_URL });
+        expect(ended).toMatchObject({ code: 0, stderr: '' });
+        const lines = ended.stdout.trimEnd().split('\n');
+        expect(lines.map((line) => line.slice(0, 16))).toEqual([
+          expect.stringMatching(/^not seen INFO:/),
+          expect.stringMatching(/^not seen CONFIG/),
+          expect.stringMatching(/^not seen SLOWLOG/),
+          expect.stringMatching(/^examined: 1 func/),
+        ]);
       });
 
-    it('says what a user without rights to INFO and CONFIG could not see, and prints nothing else', async () => {
-      const rules = ['on', '>secret', '~*', '&*', '+@all', '-info', '-config', '-slowlog', '-scan'];
-      await rig.redis.call('ACL', 'SETUSER', 'limited', ...rules);
-      const fn = rig.fn();
-      const REDIS_URL = rig.url.replace('//', '//limited:secret@');
-      const ended = await doctor([fn], { REDIS_URL });
-      expect(ended).toMatchObject({ code: 0, stderr: '' });
-      const lines = ended.stdout.trimEnd().split('\n');
-      expect(lines.map((line) => line.slice(0, 16))).toEqual([
-        expect.stringMatching(/^not seen INFO:/),
-        expect.stringMatching(/^not seen CONFIG/),
-        expect.stringMatching(/^not seen SLOWLOG/),
-        expect.stringMatching(/^examined: 1 func/),
-      ]);
-    });
+      it('exits with 2 for findings, and repairs them on request', async () => {
+        const fn = rig.fn();
+        await rig.client.pause(fn);
+        await rig.client.run(fn, 1);
+        await rig.redis.del(`job:${fn}:1`);
+        const found = await doctor([fn]);
+        expect(found.code).toBe(2);
+        expect(found.stdout).toContain('warning  QUEUED_WITHOUT_JOB: 1 sampled entries');
+        expect(found.stdout).toContain('--fix: removes these entries');
+        const fixed = await doctor([fn, '--fix', '--json']);
+        expect(fixed.code).toBe(0);
+        expect(valuesOf(fixed)).toEqual([
+          {
+            findings: [],
+            fixed: [expect.objectContaining({ code: 'QUEUED_WITHOUT_JOB', fn })],
+            skipped: [],
+            functions: [fn],
+          },
+        ]);
+      });
 
-    it('exits with 2 for findings, and repairs them on request', async () => {
-      const fn = rig.fn();
-      await rig.client.pause(fn);
-      await rig.client.run(fn, 1);
-      await rig.redis.del(`job:${fn}:1`);
-      const found = await doctor([fn]);
-      expect(found.code).toBe(2);
-      expect(found.stdout).toContain('warning  QUEUED_WITHOUT_JOB: 1 sampled entries');
-      expect(found.stdout).toContain('--fix: removes these entries');
-      const fixed = await doctor([fn, '--fix', '--json']);
-      expect(fixed.code).toBe(0);
-      expect(valuesOf(fixed)).toEqual([
-        {
-          findings: [],
-          fixed: [expect.objectContaining({ code: 'QUEUED_WITHOUT_JOB', fn })],
-          skipped: [],
-          functions: [fn],
-        },
-      ]);
-    });
-
-    it('finds that the clock of its machine is wrong', async () => {
-      const shift = 'data:text/javascript,const%20now=Date.now;Date.now=()=>now()+3600000';
-      const wrong = await doctor(['x', '--json'], { NODE_OPTIONS: `--import=${shift}` });
-      expect(wrong.code).toBe(2);
-      const found = {
-        code: 'CLOCK',
-        title: expect.stringMatching(/^The clock of this machine is 3[56]\d\d s ahead/),
-      };
-      expect(valuesOf(wrong)).toEqual([
-        expect.objectContaining({ findings: [expect.objectContaining(found)] }),
-      ]);
+      it('finds that the clock of its machine is wrong', async () => {
+        const shift = 'data:text/javascript,const%20now=Date.now;Date.now=()=>now()+3600000';
+        const wrong = await doctor(['x', '--json'], { NODE_OPTIONS: `--import=${shift}` });
+        expect(wrong.code).toBe(2);
+        const found = {
+          code: 'CLOCK',
+          title: expect.stringMatching(/^The clock of this machine is 3[56]\d\d s ahead/),
+        };
+        expect(valuesOf(wrong)).toEqual([
+          expect.objectContaining({ findings: [expect.objectContaining(found)] }),
+        ]);
+      });
     });
   });
 });

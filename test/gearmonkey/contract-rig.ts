@@ -1,16 +1,16 @@
-import { AHEAD } from './leaping-scripts.js';
 import { Redis } from 'ioredis';
 import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client.js';
 import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import { RedisSource } from '../../lib/gearmonkey/redis-source.js';
 import { taggedKeysOf } from '../../lib/gearmonkey/core/wire/hash-tags.js';
-import * as scripts from '../../lib/gearmonkey/core/wire/scripts.js';
 import { ChannelHub } from '../../lib/redis/channel-hub.js';
+import { connect } from '../../lib/redis/connect.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { MAX_STALLS, stateOf, type ClientRig } from '../contract/rig.js';
 import { RedisServer } from '../support/redis-server.js';
 import { SlotTrace } from '../support/slot-trace.js';
 import { TimeLeaps } from '../support/time-leaps.js';
+import { AHEAD, withLeaps } from './leaping-scripts.js';
 import { submit, subscriptions } from './redis-rig.js';
 
 /** With the default, Redis ends blocking calls up to a tenth of a second late: a test of retries would mostly wait for it. */
@@ -29,7 +29,7 @@ class Instances {
   constructor(private readonly port: number) {}
 
   connect(role: string): RedisConnection {
-    return new RedisConnection({ host: '127.0.0.1', port: this.port }, role);
+    return new RedisConnection(() => withLeaps(connect({ host: '127.0.0.1', port: this.port }, role)), role);
   }
 
   /** One that this test has not used yet. */
@@ -123,7 +123,6 @@ async function end(source: RedisSource): Promise<void> {
 
 /** A private server of a `describe`, whose time a test can let pass. All write hash tags, as on a cluster, where each call has one slot. */
 export async function contractRig(): Promise<ClientRig> {
-  if (!scripts.claim.text.includes(AHEAD)) throw new Error('Import contract-rig.js before all else.');
   const server = await RedisServer.start(PUNCTUAL);
   const redis = new Redis(server.port, '127.0.0.1');
   const actors = new Actors(server.port);

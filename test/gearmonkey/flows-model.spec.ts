@@ -1,4 +1,3 @@
-/** @isolated Its scripts are changed before they are defined. */
 import { contractRig } from './contract-rig.js';
 import { randomFlows } from '../model/flow-model.js';
 

@@ -5,7 +5,7 @@ import { eventually, until } from '../support/until.js';
 import { Program, stopProgramsAfterEach } from '../support/worker-process.js';
 import { useGearMonkey } from './use-gearmonkey.js';
 import { useRedisServer } from '../support/use-redis.js';
-import { inFullTier } from '../support/tier.js';
+import { furtherInFullTier, inFullTier } from '../support/tier.js';
 
 const PRESENCE_MS = 1000;
 /** A beat is a quarter of the presence; the rest is for a busy machine. */
@@ -29,18 +29,18 @@ describe('count:{FN}', () => {
     return performance.now() - begun;
   };
 
-  it.each([
-    ['the keeper', true],
-    ['the main thread', false],
-  ])('subtracts one of two workers that was killed, with heartbeats by %s', async (_, keeper) => {
-    const fn = rig.fn();
-    await here(fn, keeper);
-    const killed = await elsewhere(fn);
-    await expect(count(fn)).resolves.toBe(2);
-    await killed.kill();
-    expect(await becomes(fn, 1)).toBeLessThan(PRESENCE_MS + SLACK_MS);
-    await expect(rig.client.rollCall(fn)).resolves.toBe(1);
-  });
+  it.each(furtherInFullTier([['the keeper', true]], [['the main thread', false]]))(
+    'subtracts one of two workers that was killed, with heartbeats by %s',
+    async (_, keeper) => {
+      const fn = rig.fn();
+      await here(fn, keeper);
+      const killed = await elsewhere(fn);
+      await expect(count(fn)).resolves.toBe(2);
+      await killed.kill();
+      expect(await becomes(fn, 1)).toBeLessThan(PRESENCE_MS + SLACK_MS);
+      await expect(rig.client.rollCall(fn)).resolves.toBe(1);
+    },
+  );
 
   inFullTier(() => {
     it('subtracts the only worker if it was killed: a roll call finds none', async () => {
@@ -105,21 +105,23 @@ describe('count:{FN}', () => {
     });
   });
 
-  it('does not affect the counting of plain workers', async () => {
-    const fn = rig.fn();
-    await rig.redis.incr(`count:${fn}`);
-    const { worker } = await here(fn);
-    const killed = await elsewhere(fn);
-    await rig.redis.incr(`count:${fn}`);
-    await expect(count(fn)).resolves.toBe(4);
-    await killed.kill();
-    await becomes(fn, 3);
-    await rig.redis.decr(`count:${fn}`);
-    await expect(count(fn)).resolves.toBe(2);
-    await worker.stop(0);
-    await expect(count(fn)).resolves.toBe(1);
-    await rig.redis.decr(`count:${fn}`);
-    await expect(count(fn)).resolves.toBe(0);
+  inFullTier(() => {
+    it('does not affect the counting of plain workers', async () => {
+      const fn = rig.fn();
+      await rig.redis.incr(`count:${fn}`);
+      const { worker } = await here(fn);
+      const killed = await elsewhere(fn);
+      await rig.redis.incr(`count:${fn}`);
+      await expect(count(fn)).resolves.toBe(4);
+      await killed.kill();
+      await becomes(fn, 3);
+      await rig.redis.decr(`count:${fn}`);
+      await expect(count(fn)).resolves.toBe(2);
+      await worker.stop(0);
+      await expect(count(fn)).resolves.toBe(1);
+      await rig.redis.decr(`count:${fn}`);
+      await expect(count(fn)).resolves.toBe(0);
+    });
   });
 
   it('is restored after FLUSHALL', async () => {

@@ -1,4 +1,3 @@
-/** @isolated Its scripts are changed before they are defined. */
 import { contractRig } from './contract-rig.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { claimOne, success } from '../contract/claiming.js';

@@ -21,6 +21,7 @@ import { once } from 'node:events';
 import { mergeMap } from 'rxjs';
 import { WebSocket, type MessageEvent } from 'undici';
 import { GearMonkeyClient, GearMonkeyModule, JobFailedError, Worker, defineJob } from 'nestjs-gearmonkey';
+import { furtherInFullTier } from '../support/tier.js';
 import { runScript } from '../support/test-process.js';
 import { useRedis } from '../support/use-redis.js';
 
@@ -138,15 +139,15 @@ describe('GearMonkeyClient', () => {
     expect(answers).toEqual(['"hello!"', '"JOB_FAILED"']);
   });
 
-  it.each([
-    ['Redis', () => used.url],
-    ['memory', () => 'memory:'],
-  ])('enqueues in a command-line app on %s, which ends by itself', async (_, connection) => {
-    const { stdout, stderr, code } = await runScript('test/nest/command-line.ts', connection());
-    expect({ stdout, stderr, code }).toEqual({
-      stdout: 'enqueued 1, without a worker: NO_WORKERS\n',
-      stderr: '',
-      code: 0,
-    });
-  });
+  it.each(furtherInFullTier([['Redis', () => used.url]], [['memory', () => 'memory:']]))(
+    'enqueues in a command-line app on %s, which ends by itself',
+    async (_, connection) => {
+      const { stdout, stderr, code } = await runScript('test/nest/command-line.ts', connection());
+      expect({ stdout, stderr, code }).toEqual({
+        stdout: 'enqueued 1, without a worker: NO_WORKERS\n',
+        stderr: '',
+        code: 0,
+      });
+    },
+  );
 });

@@ -9,6 +9,7 @@ import { RedisServer } from '../support/redis-server.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
 import { tickJobs, violations } from './history.js';
+import { inFullTier } from '../support/tier.js';
 
 /** For leases that have to end, on a busy machine. */
 const LONG = { timeout: 60_000 };
@@ -75,64 +76,74 @@ describe('jobs of a schedule', () => {
 });
 
 describe('schedules of a server', () => {
-  it('go on at its replica after a failover, each slot once', async () => {
-    const server = await RedisServer.start(['--repl-diskless-sync-delay', '0']);
-    const replica = await RedisServer.start([
-      '--replicaof',
-      '127.0.0.1',
-      `${server.port}`,
-      '--repl-diskless-sync-delay',
-      '0',
-    ]);
-    const redis = new Redis(replica.url);
-    const [before, after] = [new RedisActors(server.url), new RedisActors(replica.url)];
-    try {
-      await until(async () => (await redis.info('replication')).includes('master_link_status:up'));
-      const client = before.client();
-      await runWorker(before.source({ lease: 2000 }), 'work', () => 'done');
-      await client.recur('work', { id: 'a', ...EVERY });
-      const created = async () => Number(await redis.hget('schedules:work', 'made:a'));
-      await eventually(async () => expect(await created()).toBeGreaterThanOrEqual(2));
-      await server.kill();
-      await redis.replicaof('NO', 'ONE');
-      const known = await created();
-      await runWorker(after.source({ lease: 2000 }), 'work', () => 'done');
-      await eventually(async () => expect(await created()).toBeGreaterThanOrEqual(known + 2), LONG);
-      await after.client().schedules.pause('a');
-      await eventually(async () => expect(violations(await tickJobs(redis, 'work'), 1000)).toEqual([]), LONG);
-      expect(await tickJobs(redis, 'work')).toHaveLength(await created());
-    } finally {
-      for (const actors of [before, after]) actors.close();
-      redis.disconnect();
-      await stopWorkers();
-      await replica.stop();
-      await server.stop();
-    }
+  inFullTier(() => {
+    it('go on at its replica after a failover, each slot once', async () => {
+      const server = await RedisServer.start(['--repl-diskless-sync-delay', '0']);
+      const replica = await RedisServer.start([
+        '--replicaof',
+        '127.0.0.1',
+        `${server.port}`,
+        '--repl-diskless-sync-delay',
+        '0',
+      ]);
+      const redis = new Redis(replica.url);
+      const [before, after] = [new RedisActors(server.url), new RedisActors(replica.url)];
+      try {
+        await until(async () => (await redis.info('replication')).includes('master_link_status:up'));
+        const client = before.client();
+        await runWorker(before.source({ lease: 2000 }), 'work', () => 'done');
+        await client.recur('work', { id: 'a', ...EVERY });
+        const created = async () => Number(await redis.hget('schedules:work', 'made:a'));
+        await eventually(async () => expect(await created()).toBeGreaterThanOrEqual(2));
+        await server.kill();
+        await redis.replicaof('NO', 'ONE');
+        const known = await created();
+        await runWorker(after.source({ lease: 2000 }), 'work', () => 'done');
+        await eventually(async () => expect(await created()).toBeGreaterThanOrEqual(known + 2), LONG);
+        await after.client().schedules.pause('a');
+        await eventually(
+          async () => expect(violations(await tickJobs(redis, 'work'), 1000)).toEqual([]),
+          LONG,
+        );
+        expect(await tickJobs(redis, 'work')).toHaveLength(await created());
+      } finally {
+        for (const actors of [before, after]) actors.close();
+        redis.disconnect();
+        await stopWorkers();
+        await replica.stop();
+        await server.stop();
+      }
+    });
   });
 
-  it('that starts from an old snapshot go on from what it knows, and make up for what is missing', async () => {
-    const server = await RedisServer.start();
-    const redis = new Redis(server.url);
-    const actors = new RedisActors(server.url);
-    try {
-      const client = actors.client();
-      await runWorker(actors.source({ lease: 2000 }), 'work', () => 'done');
-      await client.recur('work', { id: 'a', ...EVERY });
-      const created = async () => Number(await redis.hget('schedules:work', 'made:a'));
-      await eventually(async () => expect(await created()).toBeGreaterThanOrEqual(2));
-      await redis.save();
-      const saved = await created();
-      await eventually(async () => expect(await created()).toBeGreaterThanOrEqual(saved + 3));
-      await server.kill();
-      await server.restart();
-      await eventually(async () => expect(await created()).toBeGreaterThanOrEqual(saved + 3), LONG);
-      await client.schedules.pause('a');
-      await eventually(async () => expect(violations(await tickJobs(redis, 'work'), 1000)).toEqual([]), LONG);
-    } finally {
-      await stopWorkers();
-      actors.close();
-      redis.disconnect();
-      await server.stop();
-    }
+  inFullTier(() => {
+    it('that starts from an old snapshot go on from what it knows, and make up for what is missing', async () => {
+      const server = await RedisServer.start();
+      const redis = new Redis(server.url);
+      const actors = new RedisActors(server.url);
+      try {
+        const client = actors.client();
+        await runWorker(actors.source({ lease: 2000 }), 'work', () => 'done');
+        await client.recur('work', { id: 'a', ...EVERY });
+        const created = async () => Number(await redis.hget('schedules:work', 'made:a'));
+        await eventually(async () => expect(await created()).toBeGreaterThanOrEqual(2));
+        await redis.save();
+        const saved = await created();
+        await eventually(async () => expect(await created()).toBeGreaterThanOrEqual(saved + 3));
+        await server.kill();
+        await server.restart();
+        await eventually(async () => expect(await created()).toBeGreaterThanOrEqual(saved + 3), LONG);
+        await client.schedules.pause('a');
+        await eventually(
+          async () => expect(violations(await tickJobs(redis, 'work'), 1000)).toEqual([]),
+          LONG,
+        );
+      } finally {
+        await stopWorkers();
+        actors.close();
+        redis.disconnect();
+        await server.stop();
+      }
+    });
   });
 });

@@ -4,6 +4,7 @@ import { SlowLine } from '../support/slow-line.js';
 import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { Program, stopProgramsAfterEach } from '../support/worker-process.js';
+import { inFullTier } from '../support/tier.js';
 
 const CALLS = 5000;
 const OUTPUT = 'of the program';
@@ -41,45 +42,47 @@ describe('Thousands of concurrent calls to a worker in another process', () => {
     TEST_MS,
   );
 
-  it(
-    'all return although connections break every 0.3 s and replies come 30 ms late',
-    async () => {
-      const [CUTS, AT_ONCE, CUT_MS] = [25, 100, 300];
-      const fn = server.fn();
-      await worker(fn);
-      const line = await SlowLine.start(server.port, { latency: 30 });
-      const distant = new RedisActors(line.url);
-      const client = distant.client({}, PATIENCE_MS);
-      await client.call(fn, {});
-      let [cuts, returned, underWay] = [0, 0, 0];
-      const outcomes = new Map<unknown, number>();
-      const caller = async () => {
-        while (cuts < CUTS) {
-          underWay += 1;
-          const outcome = await client.call(fn, {}).catch((error: unknown) => error);
-          underWay -= 1;
-          returned += 1;
-          outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-        }
-      };
-      const timer = setInterval(() => {
-        cuts += 1;
-        if (cuts === CUTS) clearInterval(timer);
-        line.cut();
-      }, CUT_MS);
-      const callers = Array.from({ length: AT_ONCE }, caller);
-      await eventually(() => expect(cuts).toBe(CUTS));
-      await until(() => underWay === 0, {
-        timeout: PATIENCE_MS,
-        message: 'Calls hang',
-      }).catch((error: unknown) => {
-        throw new Error(`${underWay} calls hang, ${returned} returned`, { cause: error });
-      });
-      await Promise.all(callers);
-      expect([...outcomes.keys()]).toEqual([OUTPUT]);
-      distant.close();
-      await line.stop();
-    },
-    TEST_MS,
-  );
+  inFullTier(() => {
+    it(
+      'all return although connections break every 0.3 s and replies come 30 ms late',
+      async () => {
+        const [CUTS, AT_ONCE, CUT_MS] = [25, 100, 300];
+        const fn = server.fn();
+        await worker(fn);
+        const line = await SlowLine.start(server.port, { latency: 30 });
+        const distant = new RedisActors(line.url);
+        const client = distant.client({}, PATIENCE_MS);
+        await client.call(fn, {});
+        let [cuts, returned, underWay] = [0, 0, 0];
+        const outcomes = new Map<unknown, number>();
+        const caller = async () => {
+          while (cuts < CUTS) {
+            underWay += 1;
+            const outcome = await client.call(fn, {}).catch((error: unknown) => error);
+            underWay -= 1;
+            returned += 1;
+            outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+          }
+        };
+        const timer = setInterval(() => {
+          cuts += 1;
+          if (cuts === CUTS) clearInterval(timer);
+          line.cut();
+        }, CUT_MS);
+        const callers = Array.from({ length: AT_ONCE }, caller);
+        await eventually(() => expect(cuts).toBe(CUTS));
+        await until(() => underWay === 0, {
+          timeout: PATIENCE_MS,
+          message: 'Calls hang',
+        }).catch((error: unknown) => {
+          throw new Error(`${underWay} calls hang, ${returned} returned`, { cause: error });
+        });
+        await Promise.all(callers);
+        expect([...outcomes.keys()]).toEqual([OUTPUT]);
+        distant.close();
+        await line.stop();
+      },
+      TEST_MS,
+    );
+  });
 });

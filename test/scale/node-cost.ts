@@ -38,12 +38,16 @@ export function judge(figures: NodeFigures, budget: NodeFigures): string[] {
   ];
 }
 
+export function isWithin(figure: keyof typeof SLACK, cost: number, budget: number): boolean {
+  return cost <= budget * (1 + SLACK[figure]);
+}
+
 function compare<Cost extends object>(name: string, cost: Cost, budget: Cost | undefined): string[] {
   if (!budget) return [`${name} has no budget. Record one: ${RECORD}`];
   return (Object.keys(cost) as (keyof Cost & keyof typeof SLACK)[]).flatMap((figure) => {
     const [is, was, slack] = [Number(cost[figure]), Number(budget[figure]), SLACK[figure]];
     const said = `${name}: ${round(is)} ${figure}, and the budget is ${was}.`;
-    if (is > was * (1 + slack))
+    if (!isWithin(figure, is, was))
       return [
         `${said} A job that does not use a feature pays nothing for it. If it has to, record it: ${RECORD}`,
       ];

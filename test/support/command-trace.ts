@@ -25,6 +25,12 @@ const NAMES = new Map(
   Object.entries({ ...scripts, ...schedules, ...views }).map(([name, { sha }]) => [sha, name]),
 );
 
+/** A script that a test sends in place of ours has its name. */
+export function nameAs(sha: string, ours: string): void {
+  const name = NAMES.get(ours);
+  if (name !== undefined) NAMES.set(sha, name);
+}
+
 /** What a server is asked, command by command (MONITOR). It slows the server down: for counts, not for times. */
 export class CommandTrace {
   private commands: Traced[] = [];

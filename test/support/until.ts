@@ -4,6 +4,9 @@ import { inspect } from 'node:util';
 import { onThisMachine } from './machine.js';
 
 const POLL_MS = 5;
+/** A wait that goes on is looked at less often: by this part of it late, but not by more than this. */
+const PART_LATE = 0.04;
+const MOST_LATE_MS = 50;
 /** Less than Jest's limit for a test, so that this error appears, which says what was waited for. */
 const MAX_WAIT_MS = 120_000;
 
@@ -12,7 +15,7 @@ export interface UntilOptions {
   timeout?: number;
   /** When to give up, however busy the machine is: in the time of `performance.now()`. */
   deadline?: number;
-  /** Milliseconds between two looks: more for those that cost something. @default 5 */
+  /** Milliseconds between the first looks: more for those that cost something. @default 5 */
   interval?: number;
   /** What was waited for; the error begins with it. @default for `until`, the condition's source */
   message?: string;
@@ -28,6 +31,7 @@ export async function until<T>(
   condition: () => T | Promise<T>,
   { timeout = 20_000, deadline: latest = Infinity, interval = POLL_MS, message, seen }: UntilOptions = {},
 ): Promise<Exclude<T, false | 0 | '' | null | undefined>> {
+  const began = performance.now();
   const deadline = Math.min(deadlineAfter(timeout), latest);
   for (;;) {
     const value = await condition();
@@ -37,7 +41,7 @@ export async function until<T>(
       const state = [value, await seen?.()].filter((each) => each !== undefined && each !== false);
       throw new Error([`${what} (waited ${timeout} ms)`, ...state.map(toText)].join('\n'));
     }
-    await sleep(interval);
+    await sleep(pause(began, interval));
   }
 }
 
@@ -49,6 +53,7 @@ export async function eventually(
   assertion: () => void | Promise<void>,
   { timeout = 20_000, interval = POLL_MS, message }: Omit<UntilOptions, 'seen' | 'deadline'> = {},
 ): Promise<void> {
+  const began = performance.now();
   const deadline = deadlineAfter(timeout);
   for (;;) {
     try {
@@ -60,8 +65,12 @@ export async function eventually(
         throw error;
       }
     }
-    await sleep(interval);
+    await sleep(pause(began, interval));
   }
+}
+
+function pause(began: number, interval: number): number {
+  return Math.max(interval, Math.min((performance.now() - began) * PART_LATE, MOST_LATE_MS));
 }
 
 function deadlineAfter(timeout: number): number {

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { DaemonOptions } from '../../../lib/jobd/daemon/daemon-options.js';
 import { seedTable } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
+import { furtherInFullTier } from '../../support/tier.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 import { Program, stopProgramsAfterEach } from '../../support/worker-process.js';
 
@@ -12,10 +13,11 @@ describe('the output of jobs', () => {
   const inProcess = (options: DaemonOptions) =>
     Program.start('test/support/jobd-program.mjs', { ...options, targets: [...options.targets] });
 
-  describe.each([
-    ['that hears of ends by their output', (options: DaemonOptions) => jobs.daemon(options)],
-    ['that is signalled of ends', (options: DaemonOptions) => inProcess(options)],
-  ])('for a daemon %s', (_, start) => {
+  const ways: [string, (options: DaemonOptions) => Promise<unknown>][] = [
+    ['that hears of ends by their output', (options) => jobs.daemon(options)],
+    ['that is signalled of ends', inProcess],
+  ];
+  describe.each(furtherInFullTier(ways.slice(0, 1), ways.slice(1)))('for a daemon %s', (_, start) => {
     it('is in the rows of short jobs that run side by side', async () => {
       const rows = await jobs.table(seedTable);
       const ids = await rows.addMany(100, 'echo "out $id"; echo "err $id" >&2');

@@ -19,6 +19,7 @@ import { gate } from '../../support/gate.js';
 import { useApps } from '../../support/use-apps.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 import { eventually, until } from '../../support/until.js';
+import { inFullTier } from '../../support/tier.js';
 
 const HOST = '127.0.0.1';
 
@@ -240,97 +241,99 @@ describe('JobdModule', () => {
   });
 });
 
-describe('an app and a master', () => {
-  const jobs = useJobTables(() => MariaDbServer.start());
-  const apps = useApps();
+inFullTier(() => {
+  describe('an app and a master', () => {
+    const jobs = useJobTables(() => MariaDbServer.start());
+    const apps = useApps();
 
-  it.each(['processes', 'handlers'])('whose app drains, with %s: its polls go to another', async (kind) => {
-    const rows = await jobs.table();
-    const table = { database: rows.url, table: rows.table };
-    const master = await apps.start({ imports: [JobdModule.forRoot({ ...table, master: { port: 0 } })] });
-    const { master: port = 0 } = master.get(JobdInstance).listening;
-    const address = { host: HOST, port };
-    const held = gate();
-    @Injectable()
-    class Held {
-      @Worker('low', { concurrency: 3 })
-      run(): Promise<void> {
-        return held.passed;
+    it.each(['processes', 'handlers'])('whose app drains, with %s: its polls go to another', async (kind) => {
+      const rows = await jobs.table();
+      const table = { database: rows.url, table: rows.table };
+      const master = await apps.start({ imports: [JobdModule.forRoot({ ...table, master: { port: 0 } })] });
+      const { master: port = 0 } = master.get(JobdInstance).listening;
+      const address = { host: HOST, port };
+      const held = gate();
+      @Injectable()
+      class Held {
+        @Worker('low', { concurrency: 3 })
+        run(): Promise<void> {
+          return held.passed;
+        }
       }
-    }
-    const handlers = () => jobd({ ...table, targets: ['low'], master: address });
-    const { database: _, table: __, ...options } = rows.options();
-    const worker = { ...options, targets: { low: 3 }, master: address, drainTimeout: 60_000 };
-    const draining = await apps.start(
-      kind === 'handlers'
-        ? { imports: [GearMonkeyModule.forRoot({ source: handlers() })], providers: [Held] }
-        : { imports: [JobdModule.forRoot({ ...table, worker })] },
-    );
-    const first = await rows.add('until [ -e "$dir/go" ]; do sleep 0.05; done');
-    const client = master.get(JobdClient);
-    await eventually(() => expect(master.get(JobdMaster).workers).toBe(1));
-    await client.poke('low');
-    await rows.reach('running', [first]);
-    const closing = draining.close();
-    await eventually(async () => expect((await rows.execute('SELECT 1')).length).toBeGreaterThan(0));
-    await apps.start({ imports: [JobdModule.forRoot({ ...table, worker: { ...worker, name: 'other' } })] });
-    await eventually(() => expect(master.get(JobdMaster).workers).toBe(2));
-    for (let turn = 0; turn < 10; turn++) {
-      const id = await rows.add();
+      const handlers = () => jobd({ ...table, targets: ['low'], master: address });
+      const { database: _, table: __, ...options } = rows.options();
+      const worker = { ...options, targets: { low: 3 }, master: address, drainTimeout: 60_000 };
+      const draining = await apps.start(
+        kind === 'handlers'
+          ? { imports: [GearMonkeyModule.forRoot({ source: handlers() })], providers: [Held] }
+          : { imports: [JobdModule.forRoot({ ...table, worker })] },
+      );
+      const first = await rows.add('until [ -e "$dir/go" ]; do sleep 0.05; done');
+      const client = master.get(JobdClient);
+      await eventually(() => expect(master.get(JobdMaster).workers).toBe(1));
       await client.poke('low');
-      await rows.reach('done', [id]);
-    }
-    held.open();
-    await rows.put('go');
-    await closing;
-    await rows.reach('done', [first]);
-  });
-
-  it('run poked and manual rows with handlers, on the table of the original', async () => {
-    const rows = await jobs.table(seedTable);
-    const table = { database: rows.url, table: rows.table };
-    const master = await apps.start({ imports: [JobdModule.forRoot({ ...table, master: { port: 0 } })] });
-    const { master: port = 0 } = master.get(JobdInstance).listening;
-    const source = jobd({ ...table, targets: ['low'], master: { host: HOST, port } });
-    @Injectable()
-    class Echo {
-      @Worker('low', { retry: { attempts: 2 } })
-      run({ id }: JobRow): string {
-        if (id % 2 === 0) throw new Error(`${id} is even`);
-        return `ran ${id}`;
+      await rows.reach('running', [first]);
+      const closing = draining.close();
+      await eventually(async () => expect((await rows.execute('SELECT 1')).length).toBeGreaterThan(0));
+      await apps.start({ imports: [JobdModule.forRoot({ ...table, worker: { ...worker, name: 'other' } })] });
+      await eventually(() => expect(master.get(JobdMaster).workers).toBe(2));
+      for (let turn = 0; turn < 10; turn++) {
+        const id = await rows.add();
+        await client.poke('low');
+        await rows.reach('done', [id]);
       }
-    }
-    await apps.start({ imports: [GearMonkeyModule.forRoot({ source })], providers: [Echo] });
-    await until(async () => {
-      const id = await rows.add();
-      await master.get(JobdClient).poke('low');
-      await rows.reach('done', [id]);
-      return true;
+      held.open();
+      await rows.put('go');
+      await closing;
+      await rows.reach('done', [first]);
     });
-    const client = (
-      await apps.start({ imports: [JobdModule.forRoot({ ...table, server: { kind: 'master', port } })] })
-    ).get(JobdClient);
-    const ids = [
-      await client.add('low', { status: 'manual' }),
-      await client.add('low', { status: 'manual' }),
-    ];
-    const [odd = 0, even = 0] = ids.toSorted((one, other) => (other % 2) - (one % 2));
-    const other = await client.add('elsewhere', { status: 'manual' });
-    const { jobs: ran, errors } = await client.runManual(odd, even, other);
-    expect(ran.get(odd)).toMatchObject({ result: 'ok', code: 0, stdout: `"ran ${odd}"` });
-    expect(ran.get(even)).toMatchObject({
-      result: 'fail',
-      code: 1,
-      stderr: expect.stringContaining('is even'),
+
+    it('run poked and manual rows with handlers, on the table of the original', async () => {
+      const rows = await jobs.table(seedTable);
+      const table = { database: rows.url, table: rows.table };
+      const master = await apps.start({ imports: [JobdModule.forRoot({ ...table, master: { port: 0 } })] });
+      const { master: port = 0 } = master.get(JobdInstance).listening;
+      const source = jobd({ ...table, targets: ['low'], master: { host: HOST, port } });
+      @Injectable()
+      class Echo {
+        @Worker('low', { retry: { attempts: 2 } })
+        run({ id }: JobRow): string {
+          if (id % 2 === 0) throw new Error(`${id} is even`);
+          return `ran ${id}`;
+        }
+      }
+      await apps.start({ imports: [GearMonkeyModule.forRoot({ source })], providers: [Echo] });
+      await until(async () => {
+        const id = await rows.add();
+        await master.get(JobdClient).poke('low');
+        await rows.reach('done', [id]);
+        return true;
+      });
+      const client = (
+        await apps.start({ imports: [JobdModule.forRoot({ ...table, server: { kind: 'master', port } })] })
+      ).get(JobdClient);
+      const ids = [
+        await client.add('low', { status: 'manual' }),
+        await client.add('low', { status: 'manual' }),
+      ];
+      const [odd = 0, even = 0] = ids.toSorted((one, other) => (other % 2) - (one % 2));
+      const other = await client.add('elsewhere', { status: 'manual' });
+      const { jobs: ran, errors } = await client.runManual(odd, even, other);
+      expect(ran.get(odd)).toMatchObject({ result: 'ok', code: 0, stdout: `"ran ${odd}"` });
+      expect(ran.get(even)).toMatchObject({
+        result: 'fail',
+        code: 1,
+        stderr: expect.stringContaining('is even'),
+      });
+      expect(errors.get(other)).toBe("worker serving target 'elsewhere' not found");
+      const waiting = await client.add('low');
+      await client.poke('low');
+      await rows.reach('done', [waiting]);
+      // The table of the original has no columns for retries.
+      const failing = (await rows.all()).find(
+        ({ id, status }) => status === 'done' && id % 2 === 0 && id !== even,
+      );
+      if (failing) expect(failing.stderr).toContain("takes the columns 'attempts' and 'time_scheduled'");
     });
-    expect(errors.get(other)).toBe("worker serving target 'elsewhere' not found");
-    const waiting = await client.add('low');
-    await client.poke('low');
-    await rows.reach('done', [waiting]);
-    // The table of the original has no columns for retries.
-    const failing = (await rows.all()).find(
-      ({ id, status }) => status === 'done' && id % 2 === 0 && id !== even,
-    );
-    if (failing) expect(failing.stderr).toContain("takes the columns 'attempts' and 'time_scheduled'");
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { decode, encode } from '@msgpack/msgpack';
 import { Agent, request } from 'undici';
 import { until } from '../../support/until.js';
+import { furtherInFullTier } from '../../support/tier.js';
 import { useRedis } from '../../support/use-redis.js';
 import { optionsFromFlags } from '../../../lib/cli/jq-master.flags.js';
 import type { EngineOptions } from '../../../lib/jq/index.js';
@@ -65,7 +66,7 @@ describe('jq-master with all of its flags', () => {
   stopPlainWorkersAfterEach();
   const pem = useTls();
 
-  it.each(['flags', 'the environment'])('does what they say, by %s', async (way) => {
+  it.each(furtherInFullTier(['flags'], ['the environment']))('does what they say, by %s', async (way) => {
     const settings = {
       redis: used.url,
       prefix: `{${way.slice(-4)}}:`,

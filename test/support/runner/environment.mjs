@@ -21,6 +21,9 @@ export default class SuiteEnvironment {
   }
 }
 
+/** Of the stack of an error. */
+const FRAMES = 25;
+
 class SharedEnvironment {
   isShared = true;
   global = globalThis;
@@ -38,7 +41,10 @@ class SharedEnvironment {
     return ['node', 'node-addons'];
   }
 
-  async setup() {}
+  async setup() {
+    // Jest sets a hundred, which cost more than all else in tests that make many errors.
+    Error.stackTraceLimit = FRAMES;
+  }
 
   async teardown() {
     restore();
