@@ -101,8 +101,8 @@ class Letters {
       { name: 'one', data: { to } },
       { name: 'two', data: { to }, opts: { attempts: 2, backoff: { type: 'exponential', delay: 10 } } },
     ]);
-    await this.queue.add('delayed', { to }, { delay: 30, deduplication: { id: 'only' } });
-    await this.queue.add('delayed', { to }, { delay: 30, deduplication: { id: 'only' } });
+    await this.queue.add('delayed', { to }, { delay: 1000, deduplication: { id: 'only' } });
+    await this.queue.add('delayed', { to }, { delay: 1000, deduplication: { id: 'only' } });
     return welcome;
   }
 }
