@@ -11,7 +11,7 @@
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { constants, tmpdir } from 'node:os';
+import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { JEST } from './jest.mjs';
@@ -26,8 +26,18 @@ import { JEST } from './jest.mjs';
 
 /** With more suites that fail, it is not chance. */
 const MOST_RETRIED = 2;
-/** What Jest is told: its configuration names all suites. */
-const TIERS = { fast: ['--testMatch=**/*.spec.ts'], full: [] };
+const SPECS = ['--testMatch=**/*.spec.ts'];
+/**
+ * The runs of Jest of each tier, and what these are told. Many suites of the full tier start several programs: with as many of
+ * them at once as of the others, each would wait so long for a core that its times ran out.
+ */
+const TIERS = {
+  fast: [SPECS],
+  full: [
+    ['--testMatch=**/*.full.ts', `--maxWorkers=${availableParallelism()}`, '--passWithNoTests'],
+    [...SPECS, '--passWithNoTests'],
+  ],
+};
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const [tier = '', ...rest] = process.argv.slice(2);
@@ -57,8 +67,16 @@ try {
 }
 
 async function main() {
-  // The tier's own come last: Jest would take names of suites behind them for more of their kind.
-  let { suites, status } = await runJest([...args, ...TIERS[/** @type {keyof typeof TIERS} */ (tier)]]);
+  /** @type {Suite[]} */
+  let suites = [];
+  let status = 0;
+  for (const own of TIERS[/** @type {keyof typeof TIERS} */ (tier)]) {
+    if (stopped) break;
+    // The tier's own come last: Jest would take names of suites behind them for more of their kind.
+    const run = await runJest([...args, ...own]);
+    suites.push(...run.suites);
+    status ||= run.status;
+  }
   if (suites.length === 0 || stopped) return closing(suites, status || 1);
   if (process.env.RECORD_DURATIONS) record(suites);
   const failed = suites.filter((suite) => suite.failed);

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GearMonkeyClient, GearMonkeyModule, Worker, type RunningJob } from 'nestjs-gearmonkey';
-import { LUA } from '../lib/gearmonkey/wire/lua.embedded.js';
+import { LUA } from '../lib/gearmonkey/core/wire/lua.embedded.js';
 import { wholeScripts } from '../lib/redis/script.js';
 import { blocks, documents, textOf } from './support/documents.js';
 import { killProcesses, TestProcess } from './support/test-process.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LUA } from '../lib/gearmonkey/wire/lua.embedded.js';
+import { LUA } from '../lib/gearmonkey/core/wire/lua.embedded.js';
 import { builtScripts } from '../lib/qless/wire/assemble.js';
 import { wholeScripts } from '../lib/redis/script.js';
 import { consumer, pack, packedFiles, run, temporaryFolder } from './support/consumer.js';
@@ -180,7 +180,7 @@ describe('the package', () => {
       expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'docs/understand/protocol.md']),
     );
     // What workers in other languages load; all other scripts are in the JavaScript.
-    const whole = [...wholeScripts(LUA).keys()].map((name) => `dist/gearmonkey/wire/scripts/${name}.lua`);
+    const whole = [...wholeScripts(LUA).keys()].map((name) => `dist/gearmonkey/scripts/${name}.lua`);
     // Maps would name sources that are not there.
     expect(files.filter((path) => path.endsWith('.map'))).toEqual([]);
     const built = [...builtScripts().keys()].map((path) => `dist/qless/${path}`);

@@ -56,7 +56,7 @@ final class Client {
 
     /** Calls a script of the protocol. */
     public function script(string $name, array $keys, array $args): mixed {
-        $folder = $this->folder ?? (getenv('GEARMONKEY_SCRIPTS') ?: 'node_modules/nestjs-gearmonkey/dist/gearmonkey/wire/scripts');
+        $folder = $this->folder ?? (getenv('GEARMONKEY_SCRIPTS') ?: 'node_modules/nestjs-gearmonkey/dist/gearmonkey/scripts');
         $text = $this->scripts[$name] ??= file_get_contents("$folder/$name.lua");
         $all = [...$keys, ...array_map(strval(...), $args)];
         return $this->insist(function (\Redis $redis) use ($text, $keys, $all): mixed {

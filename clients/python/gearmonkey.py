@@ -29,7 +29,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Seque
 
 import redis
 
-SCRIPTS = os.environ.get("GEARMONKEY_SCRIPTS", "node_modules/nestjs-gearmonkey/dist/gearmonkey/wire/scripts")
+SCRIPTS = os.environ.get("GEARMONKEY_SCRIPTS", "node_modules/nestjs-gearmonkey/dist/gearmonkey/scripts")
 PRESENCE_MS, BEAT_SECONDS, MAX_STALLS, MAX_INPUT, MAX_TEXT = 10_000, 2, 3, 1_048_576, 8192
 OUTAGE = [redis.exceptions.ConnectionError, redis.exceptions.TimeoutError]
 STATES = {"busy": "running", "success": "succeeded", "error": "failed"}

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { TestProcess } from '../support/test-process.js';
 
 const folder = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const SCRIPTS = folder('dist/gearmonkey/wire/scripts');
+const SCRIPTS = folder('dist/gearmonkey/scripts');
 
 /** A language whose client and worker are in clients/. */
 export interface Language {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
-import { LUA } from '../../lib/gearmonkey/wire/lua.embedded.js';
+import { LUA } from '../../lib/gearmonkey/core/wire/lua.embedded.js';
 import { wholeScripts } from '../../lib/redis/script.js';
 import { nameAs } from '../support/command-trace.js';
 

@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { LUA } from '../../lib/gearmonkey/core/wire/lua.embedded.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const FOLDER = `${ROOT}/lib/gearmonkey/wire/scripts`;
 const PAGES = `${ROOT}/docs/understand/protocol`;
 const pages = readdirSync(PAGES).map((file) => readFileSync(`${PAGES}/${file}`, 'utf8'));
 
 /** The head of each script that can be called; other files are parts of these. */
 const heads = new Map(
-  readdirSync(FOLDER).flatMap((file) => {
-    const head = /^--\[\[(.*?)\]\]/s.exec(readFileSync(`${FOLDER}/${file}`, 'utf8'))?.[1];
-    return head === undefined ? [] : [[file.replace('.lua', ''), head] as const];
+  Object.entries(LUA).flatMap(([name, text]) => {
+    const head = /^--\[\[(.*?)\]\]/s.exec(text)?.[1];
+    return head === undefined ? [] : [[name, head] as const];
   }),
 );
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LUA as GEARMONKEY } from '../../lib/gearmonkey/wire/lua.embedded.js';
+import { LUA as GEARMONKEY } from '../../lib/gearmonkey/core/wire/lua.embedded.js';
 import { LUA as IMPORT } from '../../lib/import/lua.embedded.js';
 import { LUA as JQ } from '../../lib/jq/engine/lua.embedded.js';
 import { LUA as RIGHTS } from '../../lib/redis/lua.embedded.js';

@@ -79,7 +79,7 @@ describe('a release', () => {
     ['dist/job/job.ts', 'a source'],
     ['dist/index.js.map', 'a source'],
     ['.env', 'of no kind'],
-    ['lib/gearmonkey/wire/scripts/claim.lua', 'of no kind'],
+    ['lib/gearmonkey/core/wire/scripts/claim.lua', 'of no kind'],
   ])('refuses %s, which is %s', (path, kind) => {
     expect(problemsOfContents([path], manifest)).toContainEqual(
       expect.stringContaining(`${path} is ${kind}`),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LUA } from '../../../lib/gearmonkey/wire/lua.embedded.js';
+import { LUA } from '../../../lib/gearmonkey/core/wire/lua.embedded.js';
 import { scriptsIn } from '../../../lib/redis/script.js';
 import { useRedis } from '../../support/use-redis.js';
 

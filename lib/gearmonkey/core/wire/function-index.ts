@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import { scriptsIn } from '../../../redis/script.js';
-import { LUA } from '../../wire/lua.embedded.js';
+import { LUA } from './lua.embedded.js';
 import { FUNCTION_INDEX, type KeysOf } from './protocol.js';
 import { nameFromWire, wireName } from './wire-names.js';
 

@@ -1,5 +1,5 @@
 import { scriptsIn } from '../../../redis/script.js';
-import { LUA } from '../../wire/lua.embedded.js';
+import { LUA } from './lua.embedded.js';
 import type { KeptText } from './protocol.js';
 
 const defineScript = scriptsIn(LUA);

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import { scriptsIn } from '../../../redis/script.js';
-import { LUA } from '../../wire/lua.embedded.js';
+import { LUA } from '../../core/wire/lua.embedded.js';
 import type { Bytes, Now } from '../../core/wire/scripts.js';
 
 const defineScript = scriptsIn(LUA);

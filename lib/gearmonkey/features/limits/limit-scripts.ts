@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../../batching/chunks.js';
 import { scriptsIn } from '../../../redis/script.js';
-import { LUA } from '../../wire/lua.embedded.js';
+import { LUA } from '../../core/wire/lua.embedded.js';
 import type { FunctionKeys } from '../../core/wire/protocol.js';
 import type { Bytes, Now, Times } from '../../core/wire/scripts.js';
 

@@ -1,7 +1,7 @@
 import type { Signalled } from '../../../job/signals.js';
 import type { StreamKind, StreamPage } from '../../../job/streams.js';
 import { scriptsIn } from '../../../redis/script.js';
-import { LUA } from '../../wire/lua.embedded.js';
+import { LUA } from '../../core/wire/lua.embedded.js';
 import type { Bytes, Now } from '../../core/wire/scripts.js';
 
 const defineScript = scriptsIn(LUA);

@@ -1,5 +1,5 @@
 import { scriptsIn } from '../../../redis/script.js';
-import { LUA } from '../../wire/lua.embedded.js';
+import { LUA } from '../../core/wire/lua.embedded.js';
 
 const defineScript = scriptsIn(LUA);
 

@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { COUNT_KINDS, KEPT_HOURS, type Counts } from '../../../job/statistics.js';
 import { scriptsIn } from '../../../redis/script.js';
-import { LUA } from '../../wire/lua.embedded.js';
+import { LUA } from '../../core/wire/lua.embedded.js';
 import type { Now } from '../../core/wire/scripts.js';
 
 /** An hour's statistics are kept for as long as statistics are, and until their hour is over. */
