@@ -8,6 +8,7 @@ import { newMark, type KeysOf } from '../gearmonkey/core/wire/protocol.js';
 import { createUnique } from '../gearmonkey/features/unique/create-unique.js';
 import { defined } from '../job/defined.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
+import { askServer } from './ask-server.js';
 import type { PlannedJob } from './found-job.js';
 
 /** How long a function's server remembers a batch that was not finished: an import may be continued so much later. */
@@ -43,7 +44,7 @@ export class Carrier {
   }
 
   private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
-    return this.target.insist(question, this.patience);
+    return askServer(this.target, question, this.patience);
   }
 
   /** A step that was begun for one server, or other keys, must not be ended on another: it may have been carried there. */

@@ -4,6 +4,7 @@ import type { GearMonkeyClient } from '../gearmonkey/client.js';
 import type { KeysOf } from '../gearmonkey/core/wire/protocol.js';
 import { ConfigurationError, GearMonkeyError, PayloadTooLargeError } from '../job/errors.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
+import { askServer } from './ask-server.js';
 import { Carrier, type Destinations } from './carry.js';
 import {
   planSchedule,
@@ -123,7 +124,7 @@ export class QueueImport {
   }
 
   private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
-    return this.servers.source.insist(question, this.servers.patience);
+    return askServer(this.servers.source, question, this.servers.patience);
   }
 
   private async check(): Promise<void> {

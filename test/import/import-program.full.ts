@@ -50,6 +50,7 @@ describe('gearmonkey import', () => {
     [['--queue', 'other'], 'There is no queue "other" of bullmq'],
     [['--from', 'nowhere'], '`--from` must be a URL'],
     [['--map', 'a'], '`--map` must be NAME=VALUE'],
+    [['--map', 'a=x', '--map', 'a=y'], '`--map` has "a" twice'],
     [['--function', 'a b'], "can't be a function name"],
     [['--batch', '0'], '--batch'],
     [['--high', '10', '--normal', '3'], '--normal'],

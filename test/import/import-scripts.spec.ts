@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as scripts from '../../lib/import/import-scripts.js';
+import { ImportInProcess } from './import-in-process.js';
 import { useRedis, useRedisServer } from '../support/use-redis.js';
 
 describe('the scripts of an import', () => {
@@ -101,6 +102,26 @@ describe('the scripts of an import', () => {
 
 describe('a step whose rights do not suffice', () => {
   const used = useRedisServer();
+
+  it.each(['source', 'target'] as const)(
+    'fails with the address of the server that refuses it: the %s',
+    async (refusing) => {
+      const names = { source: 'reader', target: 'writer' };
+      await used.redis.acl('SETUSER', 'reader', 'on', 'nopass', '~*', '&*', '+@all');
+      await used.redis.acl('SETUSER', 'writer', 'on', 'nopass', '~*', '&*', '+@all');
+      await used.redis.rpush('bull:mail:wait', '1');
+      await used.redis.hset('bull:mail:1', 'name', 'send', 'data', '{}', 'opts', '{}', 'timestamp', '1');
+      const urlOf = (user: string, db: number) => used.url.replace('//', `//${user}:@`) + `/${db}`;
+      const urls = { source: urlOf('reader', 0), target: urlOf('writer', 1) };
+      await used.redis.acl('SETUSER', names[refusing], '-evalsha', '-eval');
+      await expect(new ImportInProcess(urls).run()).rejects.toMatchObject({
+        code: 'REFUSED',
+        message: expect.stringMatching(
+          new RegExp(`^The import at 127\\.0\\.0\\.1:${used.port} was refused.*NOPERM`),
+        ),
+      });
+    },
+  );
 
   it('takes no schedule that it can not remove', async () => {
     const base = 'bull:mail:';

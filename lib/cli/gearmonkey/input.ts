@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers';
 import type { CodecName } from '../../job/codec.js';
 import { MAX_SPAN_MS, toMilliseconds } from '../../job/duration.js';
 import { ConfigurationError } from '../../job/errors.js';
+import { printable } from '../../job/printable.js';
 
 /**
  * The input of a job from the command line: JSON, or with the codec `text` any text. `-` reads it from stdin; without
@@ -28,12 +29,15 @@ export function pairsOf(
   given: readonly string[] | undefined,
 ): Record<string, string> | undefined {
   if (given === undefined) return undefined;
-  const pairs = given.map((pair) => {
+  const pairs = new Map<string, string>();
+  for (const pair of given) {
     const at = pair.indexOf('=');
     if (at < 1) throw new ConfigurationError(`\`${flag}\` must be NAME=VALUE.`);
-    return [pair.slice(0, at), pair.slice(at + 1)];
-  });
-  return Object.fromEntries(pairs) as Record<string, string>;
+    const name = pair.slice(0, at);
+    if (pairs.has(name)) throw new ConfigurationError(`\`${flag}\` has "${printable(name)}" twice.`);
+    pairs.set(name, pair.slice(at + 1));
+  }
+  return Object.fromEntries(pairs);
 }
 
 /** A time, as text that `Date` reads. @throws ConfigurationError */

@@ -15,6 +15,7 @@ import { pairsOf, wholeOf } from '../input.js';
 import { acts, FOUND, type Context, type Flags } from '../perform.js';
 import { reachServer } from '../session.js';
 import { StatusLine } from '../status-line.js';
+import { cutTo } from '../table.js';
 
 interface ImportFlags extends Flags {
   readonly queue: string;
@@ -36,6 +37,8 @@ const DEFAULT_BATCH = 250;
 const MAX_BATCH = 1000;
 /** Jobs are read whole into memory. */
 const MAX_BYTES = 64 * 1024 * 1024;
+/** Of an id that is shown; `--json` has all of it. */
+const SHOWN_ID = 80;
 
 const WHY: Readonly<Record<LeftReason, string>> = {
   active: 'they run; import again when they have ended',
@@ -156,7 +159,7 @@ function linesOf({
     ...Object.entries(functions).map(([fn, count]) => row(count, `to ${fn}`)),
     ...left.flatMap(({ reason, count, ids }) => [
       row(count, `left, ${reason}: ${WHY[reason]}`),
-      ...(ids.length > 0 ? [`${' '.repeat(11)}${ids.join(' ')}${count > ids.length ? ' …' : ''}`] : []),
+      ...(ids.length > 0 ? [`${' '.repeat(11)}${ids.map((id) => cutTo(id, SHOWN_ID)).join(' ')}${count > ids.length ? ' …' : ''}`] : []),
     ]),
   ].map(printable);
 }
