@@ -8,6 +8,7 @@ import type { Page } from 'playwright-core';
 import { problemsOf, useBrowser } from '../dashboard/browser.js';
 import { onThisMachine } from '../support/machine.js';
 import { TestProcess } from '../support/test-process.js';
+import { until } from '../support/until.js';
 import { QUESTIONS } from './questions.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -31,10 +32,22 @@ describe('the documentation site', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
+  /** A page hears the key only once its programs run. */
+  async function fillSearch(page: Page, words: string): Promise<void> {
+    const box = page.locator('#localsearch-input');
+    await until(
+      async () => {
+        if (!(await box.isVisible())) await page.keyboard.press('/');
+        return box.isVisible();
+      },
+      { timeout: 60_000, interval: 500 },
+    );
+    await box.fill(words);
+  }
+
   /** The pages of the results for these words, best first. */
   async function search(page: Page, words: string): Promise<string[]> {
-    await page.keyboard.press('/');
-    await page.locator('#localsearch-input').fill(words);
+    await fillSearch(page, words);
     const results = page.locator('.VPLocalSearchBox .results li a');
     await results.first().waitFor();
     const links = await results.evaluateAll((found) => found.map((link) => link.getAttribute('href') ?? ''));
@@ -54,8 +67,7 @@ describe('the documentation site', () => {
 
   it('has a search whose results lead to the section', async () => {
     const { page, misdeeds } = await browser.open(url);
-    await page.keyboard.press('/');
-    await page.locator('#localsearch-input').fill('graceful shutdown');
+    await fillSearch(page, 'graceful shutdown');
     await page.locator('.VPLocalSearchBox .results li a').first().click();
     await page.waitForURL('**/guides/failures.html#graceful-shutdown-sigterm-and-deploys');
     await page.getByRole('heading', { name: 'Graceful shutdown' }).waitFor();
