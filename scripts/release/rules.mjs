@@ -19,7 +19,7 @@ const ALLOWED = [
   /^dist\/THIRD-PARTY-LICENSES\.txt$/,
   /^dist\/([\w.-]+\/)*[\w.-]+\.(js|d\.ts)$/,
   // What workers and clients in other languages load.
-  /^dist\/(gearmonkey\/wire|qless)\/([\w.-]+\/)*[\w.-]+\.lua$/,
+  /^dist\/(gearmonkey\/scripts|qless)\/([\w.-]+\/)*[\w.-]+\.lua$/,
   /^docs\/([\w.-]+\/)*[\w.-]+\.(md|json)$/,
   // Templates of configurations and units.
   /^docs\/systems\/jobd\/[\w.-]+\.(example|service|conf)$/,
