@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { JobSight } from '../../lib/gearmonkey/core/client/job-sight.js';
+import { TrackedJob } from '../../lib/gearmonkey/core/client/tracked-job.js';
 import type { JobFeed, JobFollower } from '../../lib/gearmonkey/core/client/job-feed.js';
 import { observeStream } from '../../lib/gearmonkey/features/records/observe-stream.js';
 import { until } from '../support/until.js';
@@ -17,7 +17,7 @@ describe('A follower of a stream', () => {
       release: () => undefined,
       reads: { run: () => undefined },
     };
-    const sight = new JobSight(
+    const tracked = new TrackedJob(
       () => new Promise(() => undefined),
       { expire: () => undefined } as never,
       '1',
@@ -42,7 +42,7 @@ describe('A follower of a stream', () => {
     };
     const subscription = observeStream(
       () => feed as unknown as JobFeed,
-      () => sight,
+      () => tracked,
       reading,
     ).subscribe((entry) => seen.push(entry));
     follower[0]?.streamed?.('output', 1);

@@ -7,7 +7,7 @@ import type { JobKey } from '../wire/protocol.js';
 import { markIn, toFinished, toJob, waitsForTime } from '../wire/stored-job.js';
 import type { JobFeeds } from './job-feeds.js';
 import type { JobReader } from './job-handle.js';
-import { JobSight, type ReadJob } from './job-sight.js';
+import { TrackedJob, type ReadJob } from './tracked-job.js';
 import type { JobStore } from './job-store.js';
 import { runUntilFinal, untilFinal, type AwaitedKey, type Wait } from './job-waiter.js';
 import type { KnownFunctions } from './known-functions.js';
@@ -42,7 +42,7 @@ export class JobAccess implements Pick<JobReader, 'get' | 'progress' | 'result'>
     const fn = this.functions.nameOf(ref);
     return observeProgress(
       () => this.feeds.forObserver(fn),
-      () => this.sight(ref, key),
+      () => this.track(ref, key),
     );
   }
 
@@ -50,14 +50,19 @@ export class JobAccess implements Pick<JobReader, 'get' | 'progress' | 'result'>
     const fn = this.functions.nameOf(ref);
     return observeJob(
       () => this.feeds.forObserver(fn),
-      () => this.sight(ref, key),
+      () => this.track(ref, key),
     );
   }
 
-  sight<F extends FunctionRef>(ref: F, { id, mark }: JobKey): JobSight<JobOf<F>> {
+  track<F extends FunctionRef>(ref: F, { id, mark }: JobKey): TrackedJob<JobOf<F>> {
     const { clock = systemClock } = this.store;
     const fn = this.functions.nameOf(ref);
-    return new JobSight(this.readerOf(ref), { clock, expire: (key) => this.store.expire(fn, key) }, id, mark);
+    return new TrackedJob(
+      this.readerOf(ref),
+      { clock, expire: (key) => this.store.expire(fn, key) },
+      id,
+      mark,
+    );
   }
 
   private readerOf<F extends FunctionRef>(ref: F): ReadJob<JobOf<F>> {
@@ -80,7 +85,7 @@ export class JobAccess implements Pick<JobReader, 'get' | 'progress' | 'result'>
       timeout,
       unserved: this.feeds.unserved,
       clock: this.store.clock,
-      sightOf: (key) => this.sight(ref, key),
+      trackedOf: (key) => this.track(ref, key),
       replied: (id, output) => toFinished(fn, id, output, this.functions.codecOf(ref)),
     };
   }

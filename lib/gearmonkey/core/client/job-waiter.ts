@@ -5,7 +5,7 @@ import type { Job } from '../../../job/job.js';
 import { isFinal } from '../../../job/job-state.js';
 import type { ExpiryTimer } from './expiry-timer.js';
 import type { JobFeed } from './job-feed.js';
-import type { JobSight } from './job-sight.js';
+import type { TrackedJob } from './tracked-job.js';
 import type { EnqueuedKey } from './job-store.js';
 import type { JobKey } from '../wire/protocol.js';
 import type { UnservedFunctions } from './unserved.js';
@@ -19,7 +19,7 @@ export interface Wait {
   readonly unserved: UnservedFunctions;
   /** @default the system's */
   readonly clock?: Clock | undefined;
-  readonly sightOf: (job: JobKey) => JobSight;
+  readonly trackedOf: (job: JobKey) => TrackedJob;
   /** Makes a job of which only the output is known. @throws UnreadablePayloadError */
   readonly replied: (id: string, output: string) => Job;
 }
@@ -72,7 +72,7 @@ export function untilFinal(job: JobKey, wait: Wait): Promise<Job> {
  * last longer than the deadlines. The feed is released in any case.
  */
 async function follow(
-  { fn, feed, timeout, unserved, clock, sightOf, replied }: Wait,
+  { fn, feed, timeout, unserved, clock, trackedOf, replied }: Wait,
   start: () => Promise<Awaited>,
 ): Promise<Job> {
   let unfollow = (): void => undefined;
@@ -85,9 +85,9 @@ async function follow(
     const { job, mayBeFinal, output } = await start();
     if (output !== undefined) return replied(job.id, output);
     answered = unserved.waits(fn, job);
-    const sight = sightOf(job);
+    const tracked = trackedOf(job);
     // Most jobs don't expire, and need no timer.
-    const endWhenExpired = (ms?: number) => (expiry ??= sight.expiryTimer()).start(ms);
+    const endWhenExpired = (ms?: number) => (expiry ??= tracked.expiryTimer()).start(ms);
     if (job.expiresIn !== undefined) endWhenExpired(job.expiresIn);
     let { isLater = false } = job;
     // A job that a read shows as waiting may have been told on since.
@@ -95,7 +95,7 @@ async function follow(
     const final = new Promise<Job>((resolve, reject) => {
       const check = () => {
         const known = starts;
-        void sight
+        void tracked
           .read(() => waits)
           .then((found) => {
             isLater = found.waitsForJobs !== undefined;
@@ -112,7 +112,7 @@ async function follow(
         },
       };
       const settle = (reply: string, mark: number | undefined) => {
-        if (!sight.isOf(mark)) return;
+        if (!tracked.isOf(mark)) return;
         // The plain message that it has finished follows, and has no further information.
         unfollow();
         try {

@@ -3,7 +3,7 @@ import type { Job, JobEvent, JobProgress } from '../../../job/job.js';
 import { isFinal } from '../../../job/job-state.js';
 import type { ExpiryTimer } from './expiry-timer.js';
 import type { FeedObserver, JobFeed, JobFollower } from './job-feed.js';
-import type { JobSight } from './job-sight.js';
+import type { TrackedJob } from './tracked-job.js';
 
 /** Returns undefined once the client closes. */
 type FeedOf = () => JobFeed | undefined;
@@ -35,13 +35,13 @@ export function observeAllProgress(feedOf: FeedOf): Observable<JobProgress> {
 }
 
 /** Progress of one job; completes when it has finished, even if it had before. */
-export function observeProgress(feedOf: FeedOf, sightOf: () => JobSight): Observable<JobProgress> {
-  return follow(feedOf, (feed, subscriber) => new ProgressFollower(feed, subscriber, sightOf()));
+export function observeProgress(feedOf: FeedOf, trackedOf: () => TrackedJob): Observable<JobProgress> {
+  return follow(feedOf, (feed, subscriber) => new ProgressFollower(feed, subscriber, trackedOf()));
 }
 
 /** Emits the job now and after each change. */
-export function observeJob<J extends Job>(feedOf: FeedOf, sightOf: () => JobSight<J>): Observable<J> {
-  return follow(feedOf, (feed, subscriber) => new SnapshotFollower(feed, subscriber, sightOf()));
+export function observeJob<J extends Job>(feedOf: FeedOf, trackedOf: () => TrackedJob<J>): Observable<J> {
+  return follow(feedOf, (feed, subscriber) => new SnapshotFollower(feed, subscriber, trackedOf()));
 }
 
 /** Looks again when what it follows may have changed. */
@@ -89,11 +89,11 @@ export abstract class ObservedJob<T, J extends Job> implements Following {
   constructor(
     private readonly feed: JobFeed,
     protected readonly subscriber: Subscriber<T>,
-    readonly sight: JobSight<J>,
+    readonly tracked: TrackedJob<J>,
   ) {}
 
   get id(): string {
-    return this.sight.id;
+    return this.tracked.id;
   }
 
   protected abstract show(job: J): void | Promise<void>;
@@ -125,7 +125,7 @@ export abstract class ObservedJob<T, J extends Job> implements Following {
   /** Ends with the subscription, also by an unsubscribe. */
   private endWhenExpired(job: J): void {
     if (job.times.expires === undefined || job.state === 'running' || this.expiry) return;
-    const expiry = (this.expiry = this.sight.expiryTimer());
+    const expiry = (this.expiry = this.tracked.expiryTimer());
     this.subscriber.add(() => expiry.stop());
     expiry.start();
   }
@@ -135,7 +135,7 @@ export abstract class ObservedJob<T, J extends Job> implements Following {
     if (subscriber.closed) return;
     try {
       this.hasStarted = false;
-      const job = await this.sight.read(() => !subscriber.closed);
+      const job = await this.tracked.read(() => !subscriber.closed);
       this.isLater = job.waitsForJobs !== undefined;
       this.again ||= this.isLater && this.hasStarted;
       const shown = this.show(job);
@@ -166,7 +166,7 @@ class SnapshotFollower<J extends Job> extends ObservedJob<J, J> {
 
 class ProgressFollower extends ObservedJob<JobProgress, Job> {
   progress(progress: JobProgress, mark: number | undefined): void {
-    if (this.sight.isOf(mark)) this.subscriber.next(progress);
+    if (this.tracked.isOf(mark)) this.subscriber.next(progress);
   }
 
   protected show(): void {

@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { messageOf } from '../../../job/errors.js';
 import type { Claim, FreeSlots } from '../../../job/job-source.js';
 import { showAs } from '../../../job/show-as.js';
-import { byFunction } from './by-function.js';
+import { groupBy } from './group-by.js';
 import { CallPlan, type Call } from './call-plan.js';
 import { openNotifier } from './cluster-notifier.js';
 import { FunctionStates } from './function-states.js';
@@ -90,7 +90,7 @@ export class Claimer implements NotifierListener {
     const fn = outcomes[0]?.claim.fn;
     if (fn !== undefined && outcomes.every(({ claim }) => claim.fn === fn))
       return this.settleOf(fn, outcomes);
-    const groups = [...byFunction(outcomes, ({ claim }) => claim.fn)];
+    const groups = [...groupBy(outcomes, ({ claim }) => claim.fn)];
     return (await Promise.all(groups.map(([fn, those]) => this.settleOf(fn, those)))).flat();
   }
 

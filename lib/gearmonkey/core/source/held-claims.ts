@@ -7,7 +7,7 @@ import { LeaseKeeper, memberOf, type LeaseGroup } from '../../../redis/lease-kee
 import type { PlainConnection } from '../../../redis/plain-connection.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import type { Opening } from '../../../redis/source-frame.js';
-import { byFunction } from './by-function.js';
+import { groupBy } from './group-by.js';
 import { claimOf } from './claims.js';
 import * as scripts from '../wire/scripts.js';
 import type { Cluster, Redis } from 'ioredis';
@@ -125,7 +125,7 @@ export class HeldClaims {
   async renew(claims: readonly Claim[]): Promise<Claim[]> {
     const { lease, worker, keysOf } = this.options;
     const redis = await this.connections.commands.ready(lease / 4);
-    const lost = [...byFunction(claims, ({ fn }) => fn)].map(async ([fn, held]) => {
+    const lost = [...groupBy(claims, ({ fn }) => fn)].map(async ([fn, held]) => {
       const { leases, jobs } = keysOf(fn);
       const gone = new Set(
         await scripts.renew.run(redis, [leases, jobs], '', lease, worker, held.map(memberOf)),
@@ -275,7 +275,7 @@ export class Presence {
   /** The keys for each call. */
   signedTogether(functions: readonly string[]): string[][] {
     const { keysOf, bySlot } = this.options;
-    const groups = byFunction(functions, (fn) => (bySlot ? String(slotOf(keysOf(fn).count)) : ''));
+    const groups = groupBy(functions, (fn) => (bySlot ? String(slotOf(keysOf(fn).count)) : ''));
     const calls = [...groups.values()].flatMap((group) => chunksOf(group, MAX_SIGNED));
     return calls.map((some) => some.map(keysOf).flatMap(({ count, workers }) => [count, workers]));
   }

@@ -39,7 +39,7 @@ export class JobRecordings {
     const codec = functions.codecOf(ref);
     return observeStream(
       () => feeds.forObserver(fn),
-      () => jobs.sight(ref, key),
+      () => jobs.track(ref, key),
       {
         kind,
         after,

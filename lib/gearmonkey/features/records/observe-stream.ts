@@ -2,7 +2,7 @@ import type { Observable, Subscriber } from 'rxjs';
 import type { Job } from '../../../job/job.js';
 import type { StreamKind, StreamPage } from '../../../job/streams.js';
 import type { JobFeed } from '../../core/client/job-feed.js';
-import type { JobSight } from '../../core/client/job-sight.js';
+import type { TrackedJob } from '../../core/client/tracked-job.js';
 import { follow, ObservedJob } from '../../core/client/observables.js';
 
 /** How a stream of one job is read. */
@@ -19,10 +19,10 @@ export interface StreamReading<T> {
 /** Emits what a job has streamed behind a position, and goes on live; completes when the job has finished. */
 export function observeStream<T>(
   feedOf: () => JobFeed | undefined,
-  sightOf: () => JobSight,
+  trackedOf: () => TrackedJob,
   reading: StreamReading<T>,
 ): Observable<T> {
-  return follow(feedOf, (feed, subscriber) => new StreamFollower(feed, subscriber, sightOf(), reading));
+  return follow(feedOf, (feed, subscriber) => new StreamFollower(feed, subscriber, trackedOf(), reading));
 }
 
 /** Holds one page at a time, however slow its subscriber is. */
@@ -34,15 +34,15 @@ class StreamFollower<T> extends ObservedJob<T, Job> {
   constructor(
     feed: JobFeed,
     subscriber: Subscriber<T>,
-    sight: JobSight,
+    tracked: TrackedJob,
     private readonly stream: StreamReading<T>,
   ) {
-    super(feed, subscriber, sight);
+    super(feed, subscriber, tracked);
     this.from = stream.after;
   }
 
   streamed(kind: StreamKind, mark: number | undefined): void {
-    if (kind !== this.stream.kind || !this.sight.isOf(mark)) return;
+    if (kind !== this.stream.kind || !this.tracked.isOf(mark)) return;
     this.readOn().catch((error: unknown) => this.subscriber.error(error));
   }
 

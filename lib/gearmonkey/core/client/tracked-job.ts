@@ -17,7 +17,7 @@ export interface Expiring {
 }
 
 /** Reads one job repeatedly, and never returns another job with the same id. */
-export class JobSight<J extends Job = Job> implements JobKey {
+export class TrackedJob<J extends Job = Job> implements JobKey {
   constructor(
     private readonly readJob: ReadJob<J>,
     private readonly expiring: Expiring,
