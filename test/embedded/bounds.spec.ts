@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { EmbeddedServer } from '../../lib/embedded/embedded-server.js';
 import { EmbeddedConnection, openEmbedded } from '../../lib/embedded/open-embedded.js';
+import { Keyspace } from '../../lib/embedded/store/keyspace.js';
 import { systemClock } from '../../lib/job/clock.js';
 
 it('The embedded server keeps nothing of workers and clients that have closed', async () => {
@@ -26,6 +27,24 @@ it('The embedded server ends keys by its clock', () => {
   expect(server.run('GET', ['key'])).toBe('value');
   now += 1;
   expect(server.run('GET', ['key'])).toBeNull();
+});
+
+it('The embedded server forgets keys that are gone, and how long they were to stay', () => {
+  const keys = new Keyspace(() => 1000);
+  keys.put('kept', 'value');
+  for (let i = 0; i < 10_000; i++) {
+    keys.put(`key-${i}`, 'value');
+    expect(keys.delete(`key-${i}`)).toBe(true);
+  }
+  expect([keys.delete('key-1'), keys.find('key-1'), keys.keys()]).toEqual([false, undefined, ['kept']]);
+  expect(keys['entries'].size).toBeLessThan(1100);
+
+  keys.put('again', 'first');
+  keys.expire('again', 2000);
+  keys.delete('again');
+  keys.expire('again', 2000);
+  keys.put('again', 'second');
+  expect([keys.find('again'), keys.expiry('again')]).toEqual(['second', undefined]);
 });
 
 it('A connection to the embedded server keeps the order of its commands, also behind one that waits', async () => {

@@ -8,10 +8,17 @@ export type Stored = string | Hash | Set<string> | Deque | SortedSet;
 /** Of so many commands, one removes keys that have expired. */
 const COMMANDS_A_SWEEP = 50;
 const KEYS_A_SWEEP = 20;
+/** So many keys may be kept that are gone. */
+const MOST_GONE = 1000;
 
 /** The keys of an embedded server. What expires goes by its clock. */
 export class Keyspace {
-  private readonly entries = new Map<string, Entry>();
+  /**
+   * Also of keys that are gone: the queue of a function comes and goes with each job, and to add and delete a key of a large Map
+   * takes twenty microseconds.
+   */
+  private entries = new Map<string, Entry>();
+  private gone = 0;
   /** Keys that expire. */
   private readonly expiring = new Set<string>();
   private sweep: IterableIterator<string> = this.expiring.values();
@@ -64,16 +71,26 @@ export class Keyspace {
   /** Stores a value; when the key expires stays as it is. */
   put(key: string, value: Stored): void {
     const entry = this.entries.get(key);
-    if (entry) entry.value = value;
-    else this.entries.set(key, { value, expires: Infinity });
+    if (!entry) return void this.entries.set(key, { value, expires: Infinity });
+    if (entry.value === undefined) this.gone -= 1;
+    entry.value = value;
   }
 
   delete(key: string): boolean {
     const entry = this.entries.get(key);
-    if (!entry) return false;
-    this.entries.delete(key);
+    if (entry?.value === undefined) return false;
+    const isThere = entry.expires >= this.now();
     if (entry.expires < Infinity) this.expiring.delete(key);
-    return entry.expires >= this.now();
+    entry.value = undefined;
+    entry.expires = Infinity;
+    this.gone += 1;
+    if (this.gone > MOST_GONE && this.gone > this.entries.size / 2) this.forgetGone();
+    return isThere;
+  }
+
+  private forgetGone(): void {
+    this.entries = new Map([...this.entries].filter(([, { value }]) => value !== undefined));
+    this.gone = 0;
   }
 
   /** When a key expires, in ms since 1970; undefined if it never does. */
@@ -84,7 +101,7 @@ export class Keyspace {
 
   expire(key: string, time: number): void {
     const entry = this.entries.get(key);
-    if (!entry) return;
+    if (entry?.value === undefined) return;
     if (time <= this.now()) return void this.delete(key);
     if (entry.expires === Infinity) this.expiring.add(key);
     entry.expires = time;
@@ -104,6 +121,7 @@ export class Keyspace {
 
   clear(): void {
     this.entries.clear();
+    this.gone = 0;
     this.expiring.clear();
   }
 
@@ -128,7 +146,8 @@ export class Keyspace {
 }
 
 interface Entry {
-  value: Stored;
+  /** Undefined if the key is gone. */
+  value: Stored | undefined;
   /** In ms since 1970; Infinity if it never does. */
   expires: number;
 }
