@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { ChannelLog } from '../../conformance/wire.js';
-import { useRedis } from '../../support/use-redis.js';
+import { useRedisServer } from '../../support/use-redis.js';
 import { cancel, CANCELLED, enqueue, LEASE_MS, NOW, renew, claim } from './scripts.js';
 
 describe('cancel.lua', () => {
-  const server = useRedis();
+  const server = useRedisServer();
 
   it('reports a missing job and writes nothing', async () => {
     const fn = server.fn();
@@ -18,6 +18,20 @@ describe('cancel.lua', () => {
     await server.redis.set(`queue:${fn}:high`, 'text');
     await expect(cancel(server.redis, fn, '1')).rejects.toThrow('WRONGTYPE');
     await expect(server.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('idle');
+  });
+
+  it.each(['hset', 'expire'])('changes nothing without the right to %s', async (command) => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a', 'b']);
+    await claim(server.redis, fn);
+    const keys = async () => (await server.redis.keys(`*:${fn}*`)).sort();
+    const dumps = async () => Promise.all((await keys()).map((key) => server.redis.dumpBuffer(key)));
+    const before = await dumps();
+    await server.redis.acl('SETUSER', 'lacking', 'reset', 'on', '>x', '+@all', '~*', '&*', `-${command}`);
+    const lacking = server.redis.duplicate({ username: 'lacking', password: 'x' });
+    for (const id of ['1', '2']) await expect(cancel(lacking, fn, id)).rejects.toThrow('NOPERM');
+    lacking.disconnect();
+    await expect(dumps()).resolves.toEqual(before);
   });
 
   it('ends a waiting job as the protocol ends an error', async () => {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import * as flows from '../../../lib/gearmonkey/features/flows/flow-scripts.js';
 import { flowKey, keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
 import { ChannelLog } from '../../conformance/wire.js';
-import { useRedis } from '../../support/use-redis.js';
+import { useRedisServer } from '../../support/use-redis.js';
 import { cancel, CANCELLED, claim, enqueue, expire, NOW } from './scripts.js';
 
 const MARK = 5_000_000;
@@ -17,7 +17,7 @@ interface Child {
 }
 
 describe('The scripts of flows', () => {
-  const server = useRedis();
+  const server = useRedisServer();
   const redis = () => server.redis;
   let fn = '';
   let calls = 0;
@@ -157,6 +157,31 @@ describe('The scripts of flows', () => {
       expect(await run()).toEqual(['3']);
       expect(await ttl(1)).toBe(90_000);
     });
+
+    it.each(['hset', 'hdel', 'expire'])(
+      'waits on if its parent fails and there is no right to %s, and ends when there is',
+      async (command) => {
+        await enqueue(redis(), fn, ['a']);
+        await after([plain(1)]);
+        const { claims } = await claim(redis(), fn, { lease: 1e6 });
+        expect(claims).toHaveLength(1);
+        await claim(redis(), fn, { slots: 0, outcomes: ['1:1', 'error', 'out', '{}'] });
+        const before = await redis().hgetall(job(2));
+        await redis().acl('SETUSER', 'lacking', 'reset', 'on', '>x', '+@all', '~*', '&*', `-${command}`);
+        const lacking = redis().duplicate({ username: 'lacking', password: 'x' });
+        const settling = flows.settleFunctions(
+          (ask) => ask(lacking),
+          () => NOW,
+          [fn],
+        );
+        await expect(settling).rejects.toThrow(/NOPERM|can't run/);
+        lacking.disconnect();
+        expect(await redis().hgetall(job(2))).toEqual(before);
+        expect(await redis().zscore(keysOf(fn).scheduled, '2')).not.toBeNull();
+        await settle(true);
+        expect(await field(2, 'status')).toBe('error');
+      },
+    );
 
     it.each([
       ['fail', 'error', 'failed'],

@@ -3,10 +3,10 @@ import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
 import * as scripts from '../../../lib/gearmonkey/core/wire/scripts.js';
 import { ChannelLog } from '../../conformance/wire.js';
 import { until } from '../../support/until.js';
-import { useRedis } from '../../support/use-redis.js';
+import { useRedisServer } from '../../support/use-redis.js';
 import { enqueue, LEASE_MS, look, NOW, progress, renew, claim } from './scripts.js';
 
-const server = useRedis();
+const server = useRedisServer();
 
 async function claimed(inputs = ['a']): Promise<string> {
   const fn = server.fn();
@@ -52,6 +52,26 @@ describe('renew.lua', () => {
     ]);
     await expect(server.redis.zrange(`lease:${fn}`, '0', '-1')).resolves.toEqual(['1:1']);
   });
+
+  it('keeps leases that were renewed in the same millisecond', async () => {
+    const fn = await claimed();
+    for (let twice = 0; twice < 2; twice++)
+      await expect(renew(server.redis, fn, NOW + 70, ['1:1'])).resolves.toEqual([]);
+    await expect(server.redis.zscore(`lease:${fn}`, '1:1')).resolves.toBe(`${NOW + 70 + LEASE_MS}`);
+  });
+
+  it.each(['zadd', 'zrem'])(
+    'keeps leases that it may not renew for lack of a right to %s',
+    async (command) => {
+      const fn = await claimed();
+      const before = await server.redis.zrange(`lease:${fn}`, '0', '-1', 'WITHSCORES');
+      await server.redis.acl('SETUSER', 'lacking', 'reset', 'on', '>x', '+@all', '~*', '&*', `-${command}`);
+      const lacking = server.redis.duplicate({ username: 'lacking', password: 'x' });
+      await expect(renew(lacking, fn, NOW + 70, ['1:1'])).rejects.toThrow(/NOPERM|can't run/);
+      lacking.disconnect();
+      await expect(server.redis.zrange(`lease:${fn}`, '0', '-1', 'WITHSCORES')).resolves.toEqual(before);
+    },
+  );
 
   it('extends from now', async () => {
     const fn = await claimed();

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
-import { useRedis } from '../../support/use-redis.js';
+import { useRedisServer } from '../../support/use-redis.js';
 import { claim, enqueue, look, NOW } from './scripts.js';
 
 const LEASE = 8000;
 const GRACE = 3000;
 
 describe('recovery.lua', () => {
-  const server = useRedis();
+  const server = useRedisServer();
   let fn: string;
 
   beforeEach(async () => {
@@ -69,6 +69,35 @@ describe('recovery.lua', () => {
       await askUntil(back + 2 * GRACE, back);
     }
   });
+
+  it('gives them time after one that follows any number of short jobs some seconds apart', async () => {
+    await claim(server.redis, fn, { slots: 0, outcomes: ['1:1', 'success', 'out', ''] });
+    let now = NOW + 10 * LEASE;
+    for (let job = 2; job <= 12; job++, now += 3000) {
+      await enqueue(server.redis, fn, ['short']);
+      expect(await ask(now)).toEqual([`${job}`]);
+      const ended = { now: now + 100, lease: LEASE, slots: 0, outcomes: [`${job}:1`, 'success', 'out', ''] };
+      await claim(server.redis, fn, ended);
+    }
+    await enqueue(server.redis, fn, ['long']);
+    expect(await ask(now)).toEqual(['13']);
+    await askUntil(now + 1000, now);
+    expect(await ask(now + 2 * LEASE)).toEqual([]);
+    expect(await ask(now + 2 * LEASE + GRACE - 1)).toEqual([]);
+  });
+
+  it.each(['zadd', 'zrem'])(
+    'gives them time after one in which none could be renewed, for lack of a right to %s',
+    async (command) => {
+      await server.redis.acl('SETUSER', 'lacking', 'reset', 'on', '>x', '+@all', '~*', '&*', `-${command}`);
+      const lacking = server.redis.duplicate({ username: 'lacking', password: 'x' });
+      for (let at = NOW + 1000; at <= NOW + 2 * LEASE; at += 1000)
+        await look(lacking, [fn], at).catch(() => undefined);
+      lacking.disconnect();
+      await server.redis.acl('DELUSER', 'lacking');
+      expect(await ask(NOW + 2 * LEASE + 1000)).toEqual([]);
+    },
+  );
 
   it('recovers jobs where every look is late, too', async () => {
     const looks: string[][] = [];

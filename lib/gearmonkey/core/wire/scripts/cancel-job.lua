@@ -2,10 +2,11 @@
 -- include calls: call, try
 -- include finish: finish
 -- include limits: open_limits
+-- include rights: missing_right
 -- include unbegun: is_unbegun
 
 --- Ends a job that waits or that a worker of this package runs. `keys` are those of cancel.lua. Returns
---- cancelled, finished, missing, lost or running, as cancel.lua. Lists are searched from the left, where new jobs are.
+--- cancelled, finished, missing, lost or running, as cancel.lua, or an error if the user may not write that. Lists are searched from the left, where new jobs are.
 --- `only_old`: one that runs goes on, and lists are searched from the right.
 local function cancel_job(keys, now, id, mark, message, failure, only_old)
   local job = call('HMGET', keys.jobs .. id, 'status', 'token', 'error', 'mark', 'key', 'after', 'flow')
@@ -14,6 +15,8 @@ local function cancel_job(keys, now, id, mark, message, failure, only_old)
   if job[3] == failure then return 'cancelled' end
   if job[1] == 'success' or job[1] == 'error' then return 'finished' end
   if only_old and job[1] == 'busy' then return 'running' end
+  local refusal = missing_right('HSET', keys.jobs .. id, 'x', 'x') or missing_right('EXPIRE', keys.jobs .. id, '1')
+  if refusal then return refusal end
 
   local limits = job[5] and open_limits(keys, now, unpack(call('HMGET', keys.control, 'limit', 'override')))
   local side = only_old and -1 or 1

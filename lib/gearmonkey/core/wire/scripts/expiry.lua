@@ -18,8 +18,7 @@ local function expire(keys, id, now)
   local text = 'expired: no worker began it in time'
   local failure = '{"name":"JobExpiredError","code":"JOB_EXPIRED","message":"' .. text .. '"}'
   if keys.is_alone then try('EXPIRE', keys.locks .. id, '10') end
-  finish(keys, id, string.format('%.0f', now), '', '', 'error', text, 'error', failure)
-  return 0
+  return finish(keys, id, string.format('%.0f', now), '', '', 'error', text, 'error', failure) and 0 or -1
 end
 
 --- The same for a job that waits. Its id stays in its queue, where the worker that takes it finds it finished; until then its

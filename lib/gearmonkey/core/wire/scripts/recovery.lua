@@ -1,5 +1,6 @@
 -- Gives may_recover
 -- include calls: try
+-- include rights: missing_right
 
 --- Leases end further ahead than any lease lasts when the clock was set back, and none would be recovered until then: they
 --- end as if they had begun now.
@@ -19,10 +20,12 @@ end
 --- in ms, and how many looks in a row were late. After a time in which no worker looked, the server itself was away, or
 --- refused writes, so that none could renew: then all get part of a lease to do so. Calls that were sent before the outage
 --- may come first after it, which is why the server decides. `lease` may be nil, if only a call that recovers is to begin
---- with it. `every` is how often the worker looks, in ms, if it polls.
+--- with it. `every` is how often the worker looks, in ms, if it polls. A function without a lease is not looked at while it
+--- waits for jobs: that is no outage. A user who may renew none has not looked.
 local function may_recover(fn, now, lease, every)
   local LONGEST_GAP, GRACE, MOST_LATE = 1500, 3 / 8, 8
-  local key = 'recovery:' .. fn
+  local key, leases = 'recovery:' .. fn, 'lease:' .. fn
+  if missing_right('ZADD', leases, '1', 'x') or missing_right('ZREM', leases, 'x') then return false end
   local stored = try('GET', key)
   local looked, from, shortest, longest, late =
     string.match(type(stored) == 'string' and stored or '', '^(%d+):(%d+):(%d+):(%d+):(%d+)$')
@@ -32,7 +35,7 @@ local function may_recover(fn, now, lease, every)
   if lease then shortest, longest = math.min(shortest, lease), math.max(longest, lease) end
   local went_back = looked and now < looked
   if went_back then shorten_leases(fn, now, longest) end
-  local is_late = looked and now - looked > math.max(shortest / 4, LONGEST_GAP + every)
+  local is_late = looked and now - looked > math.max(shortest / 4, LONGEST_GAP + every) and try('ZCARD', leases) ~= 0
   -- Where every look is late, jobs would never be recovered: not too often in a row.
   if went_back or (is_late and late < MOST_LATE) then
     from, late = now + longest * GRACE, late + 1

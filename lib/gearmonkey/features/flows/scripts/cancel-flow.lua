@@ -31,7 +31,9 @@ for _, entry in ipairs(entries) do
   if job[1] == 'idle' then
     keys.has_flows = true
     if not job[2] then searched = searched + 1 end
-    if cancel_job(keys, now, id, mark, message, failure, true) == 'cancelled' then
+    local came = cancel_job(keys, now, id, mark, message, failure, true)
+    if type(came) == 'table' then return came end
+    if came == 'cancelled' then
       ended, settles[fn] = ended + 1, true
     end
   end

@@ -3,6 +3,7 @@
 -- include calls: call, try
 -- include finish: finish
 -- include flow-keys: keys_of, parse_entry
+-- include rights: missing_right
 -- include unbegun: flow_key
 -- include with-expiry: with_expiry
 
@@ -40,8 +41,11 @@ end
 
 --- Ends a job that waits for others: `outcome` is error or cancelled.
 local function end_waiting(turn, k, id, outcome, name, code, message)
+  local key = k.jobs .. id
+  local refusal = missing_right('HDEL', key, 'x') or missing_right('HSET', key, 'x', 'x') or missing_right('EXPIRE', key, '1')
+  if refusal then error(refusal.err, 0) end
   try('ZREM', k.scheduled, id)
-  call('HDEL', k.jobs .. id, 'after', 'place')
+  call('HDEL', key, 'after', 'place')
   k.has_flows = true
   local failure = cjson.encode({ name = name, code = code, message = message })
   finish(k, id, text_of(turn.now), '', '', outcome, message, 'error', failure)
