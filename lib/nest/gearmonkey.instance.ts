@@ -128,10 +128,12 @@ function memoryBackend(options: MemoryModuleOptions, log: WorkerLog): Backend {
 }
 
 const POLL_BOUNDS = { least: 100, most: 60_000 };
+/** Workers look each second: an outage that ends shorter leases can't be told from the time between two looks. */
+const LEASE_BOUNDS = { least: 2000 };
 
 /** @throws InvalidOptionError */
 function timesOf(lease?: Duration, pollInterval?: Duration): { lease?: number; pollInterval?: number } {
-  const ms = lease === undefined ? undefined : toMilliseconds('lease', lease);
+  const ms = lease === undefined ? undefined : toMilliseconds('lease', lease, LEASE_BOUNDS);
   if (pollInterval === undefined) return defined({ lease: ms });
   const interval = toMilliseconds('pollInterval', pollInterval, POLL_BOUNDS);
   if (ms !== undefined && ms < POLLS_A_LEASE * interval)

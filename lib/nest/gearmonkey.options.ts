@@ -83,7 +83,7 @@ export interface RedisOnlyOptions {
   waitReplicas?: number;
 
   /**
-   * How long a lease lasts without renewal; then another worker gets the job. Renewed four times as often. With `pollInterval`
+   * How long a lease lasts without renewal; then another worker gets the job. At least '2s'. Renewed four times as often. With `pollInterval`
    * at least four times that, if nothing is said. @default '8s'
    */
   lease?: Duration;

@@ -4,7 +4,7 @@ import { Importer } from './importer.js';
 import { Table } from './table.js';
 
 /** A short lease, so that the job of a killed worker goes on soon. */
-const queue = () => GearMonkeyModule.forRoot({ connection: process.env['REDIS_URL'] ?? '', lease: 1000 });
+const queue = () => GearMonkeyModule.forRoot({ connection: process.env['REDIS_URL'] ?? '', lease: 2000 });
 
 @Module({ imports: [queue()], providers: [Importer, Table] })
 export class WorkerModule {}

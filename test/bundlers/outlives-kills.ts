@@ -5,7 +5,7 @@ import { until } from '../support/until.js';
 import type { UsedRedis } from '../support/use-redis.js';
 import type { AppOptions } from './app.js';
 
-const LEASE_MS = 1500;
+const LEASE_MS = 2000;
 const NAP_MS = 1500;
 
 export interface RunApp {

@@ -14,7 +14,7 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { GearMonkeyModule, GearMonkeyWorkers } from 'nestjs-gearmonkey';
 class App {}
-Module({ imports: [GearMonkeyModule.forRoot({ connection: process.env.REDIS_URL, lease: '1s' })] })(App);
+Module({ imports: [GearMonkeyModule.forRoot({ connection: process.env.REDIS_URL, lease: '2s' })] })(App);
 const app = await NestFactory.createApplicationContext(App, { logger: false });
 await app.get(GearMonkeyWorkers).add(process.env.FN, async (input, job) => {
   if (input === 'fail') throw new Error('attempt ' + job.attempts);

@@ -12,7 +12,7 @@ describe('a function that a worker has stopped', () => {
 
   async function start() {
     const app = await apps.start({
-      imports: [GearMonkeyModule.forRoot({ connection: used.url, lease: '1s' })],
+      imports: [GearMonkeyModule.forRoot({ connection: used.url, lease: '2s' })],
     });
     return { workers: app.get(GearMonkeyWorkers), client: app.get(GearMonkeyClient) };
   }

@@ -284,8 +284,9 @@ describe('an app does not start', () => {
       for (const [, value] of noDurations()) {
         const given =
           option === 'jobLimits.timeout' ? { jobLimits: { timeout: value } } : { [option]: value };
+        const least = option === 'lease' ? 'at least 2000 ms' : 'more than 0 ms';
         await expect(startingWith({ connection: 'redis://127.0.0.1:1', ...given })).rejects.toThrow(
-          `Expected \`${option}\` to be more than 0 ms and at most 24 days`,
+          `Expected \`${option}\` to be ${least} and at most 24 days`,
         );
       }
     },
@@ -382,6 +383,7 @@ describe('an app does not start', () => {
     ['jobLimits.attempts', { jobLimits: { attempts: 0 } }],
     ['jobLimits.timeout', { jobLimits: { timeout: 'never' } }],
     ['lease', { lease: 'soon' }],
+    ['lease', { lease: '1999ms' }],
     ['lease', { lease: '19s', pollInterval: '5s' }],
     ['pollInterval', { pollInterval: 50 }],
     ['waitReplicas', { waitReplicas: 0 }],

@@ -22,7 +22,7 @@ import { useApps } from '../support/use-apps.js';
 import { useRedisServer } from '../support/use-redis.js';
 import { useTls } from '../support/tls.js';
 
-const LEASE_MS = 1000;
+const LEASE_MS = 2000;
 
 const socketPath = join(tmpdir(), `gearmonkey-${randomUUID()}.sock`);
 const tls = useTls();
@@ -45,7 +45,7 @@ async function appOf(connection: ConnectionSpec, options: Partial<RedisModuleOpt
       if (input === 'progress') await job.update(1, 2);
       if (input === 'until aborted')
         await new Promise((resolve) => job.signal.addEventListener('abort', resolve));
-      if (input === 'block') holdEventLoop(LEASE_MS * 2);
+      if (input === 'block') holdEventLoop(LEASE_MS * 1.25);
       if (input === 'several leases') await leases(job);
       return `${input}, done`;
     }
@@ -57,9 +57,9 @@ async function appOf(connection: ConnectionSpec, options: Partial<RedisModuleOpt
   return { app, client: app.get(GearMonkeyClient), health: app.get(GearMonkeyHealth), fn, begun };
 }
 
-/** Until this job's lease has been renewed for twice its length. */
+/** For longer than this job's lease, which is renewed meanwhile. */
 async function leases(job: RunningJob): Promise<void> {
-  const end = Date.now() + 2 * LEASE_MS;
+  const end = Date.now() + 1.25 * LEASE_MS;
   await until(() => job.signal.aborted || Date.now() > end, { interval: 50 });
 }
 
