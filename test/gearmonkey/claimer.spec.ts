@@ -126,7 +126,8 @@ describe('A source of jobs', () => {
     line.separate('held');
     const claims = claimOne(source, fn);
     const sent = performance.now();
-    await until(() => performance.now() > sent + SHORT_LEASE_MS);
+    // On a busy machine it sends some time later.
+    await until(() => performance.now() > sent + 2 * SHORT_LEASE_MS);
     line.heal();
     const { id, stalls } = await claims;
     expect([id, stalls]).not.toEqual([ids[1], 0]);

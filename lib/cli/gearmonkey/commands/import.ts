@@ -159,7 +159,11 @@ function linesOf({
     ...Object.entries(functions).map(([fn, count]) => row(count, `to ${fn}`)),
     ...left.flatMap(({ reason, count, ids }) => [
       row(count, `left, ${reason}: ${WHY[reason]}`),
-      ...(ids.length > 0 ? [`${' '.repeat(11)}${ids.map((id) => cutTo(id, SHOWN_ID)).join(' ')}${count > ids.length ? ' …' : ''}`] : []),
+      ...(ids.length > 0
+        ? [
+            `${' '.repeat(11)}${ids.map((id) => cutTo(id, SHOWN_ID)).join(' ')}${count > ids.length ? ' …' : ''}`,
+          ]
+        : []),
     ]),
   ].map(printable);
 }
