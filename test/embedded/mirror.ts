@@ -196,7 +196,7 @@ async function dump(ask: Ask): Promise<Map<string, Kept>> {
     if (type === 'hash' && name.startsWith('unique:'))
       value = await unfinished(name, value as string[][], ask);
     const ttl = Number(await ask('PTTL', [name]));
-    const isOver = name.startsWith('unique:') && value.length === 0;
+    const isOver = name.startsWith('unique:') && Array.isArray(value) && value.length === 0;
     // It ended meanwhile, or is of the tests' own.
     if (ttl !== -2 && name !== 'last suite' && !isOver)
       all.set(name, { value: `${type} ${JSON.stringify(value)}`, ttl });

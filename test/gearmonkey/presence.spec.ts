@@ -29,7 +29,7 @@ describe('count:{FN}', () => {
     return performance.now() - begun;
   };
 
-  it.each(furtherInFullTier([['the keeper', true]], [['the main thread', false]]))(
+  it.each(furtherInFullTier<[string, boolean]>([['the keeper', true]], [['the main thread', false]]))(
     'subtracts one of two workers that was killed, with heartbeats by %s',
     async (_, keeper) => {
       const fn = rig.fn();

@@ -139,15 +139,14 @@ describe('GearMonkeyClient', () => {
     expect(answers).toEqual(['"hello!"', '"JOB_FAILED"']);
   });
 
-  it.each(furtherInFullTier([['Redis', () => used.url]], [['memory', () => 'memory:']]))(
-    'enqueues in a command-line app on %s, which ends by itself',
-    async (_, connection) => {
-      const { stdout, stderr, code } = await runScript('test/nest/command-line.ts', connection());
-      expect({ stdout, stderr, code }).toEqual({
-        stdout: 'enqueued 1, without a worker: NO_WORKERS\n',
-        stderr: '',
-        code: 0,
-      });
-    },
-  );
+  it.each(
+    furtherInFullTier<[string, () => string]>([['Redis', () => used.url]], [['memory', () => 'memory:']]),
+  )('enqueues in a command-line app on %s, which ends by itself', async (_, connection) => {
+    const { stdout, stderr, code } = await runScript('test/nest/command-line.ts', connection());
+    expect({ stdout, stderr, code }).toEqual({
+      stdout: 'enqueued 1, without a worker: NO_WORKERS\n',
+      stderr: '',
+      code: 0,
+    });
+  });
 });
