@@ -54,9 +54,7 @@ describe('gearmonkey', () => {
       expect(late.code).toBe(1);
       expect(late.stderr).toContain(`it waits, and no worker of "${fn}" is registered`);
     });
-  });
 
-  inFullTier(() => {
     it('waits for a job, and exits with 0 for its output and with 2 for its error', async () => {
       const fn = rig.fn();
       await runWorker(rig.source(), fn, (input) => {
@@ -71,9 +69,7 @@ describe('gearmonkey', () => {
       expect(both).toMatchObject({ code: 2, stderr: '' });
       expect(valuesOf(both)).toEqual([expect.objectContaining({ state: 'failed' })]);
     });
-  });
 
-  inFullTier(() => {
     it('calls a function with the input of stdin, as JSON or as it is', async () => {
       const fn = rig.fn();
       await runWorker(rig.source(), fn, (input) => {
@@ -92,9 +88,7 @@ describe('gearmonkey', () => {
         error: { code: 'JOB_FAILED', message: expect.stringContaining('no good') },
       });
     });
-  });
 
-  inFullTier(() => {
     it('prints a job at each change', async () => {
       const fn = rig.fn();
       const { id } = await rig.client.run(fn, 1);
@@ -105,9 +99,7 @@ describe('gearmonkey', () => {
       expect(ended.code).toBe(2);
       expect(valuesOf(ended).at(-1)).toMatchObject({ state: 'cancelled', error: { code: 'JOB_CANCELLED' } });
     });
-  });
 
-  inFullTier(() => {
     it('prints events until the count, ctrl-c or a closed pipe', async () => {
       const fn = rig.fn();
       const counted = new GearMonkeyProcess(['events', fn, '--count', '1', '--json', '--redis', rig.url]);
@@ -132,9 +124,7 @@ describe('gearmonkey', () => {
       await until(events, { interval: 50, message: 'The program did not end with its pipe' });
       await expect(left.ended()).resolves.toMatchObject({ code: 0, stderr: '' });
     });
-  });
 
-  inFullTier(() => {
     it('leaves a call at ctrl-c, with the code of the signal', async () => {
       const fn = rig.fn();
       const call = new GearMonkeyProcess(['call', fn, '1', '--redis', rig.url]);
@@ -143,9 +133,7 @@ describe('gearmonkey', () => {
       await expect(call.ended()).resolves.toEqual({ code: 130, stdout: '', stderr: '' });
       await expect(rig.client.get(fn, '1')).resolves.toMatchObject({ state: 'waiting' });
     });
-  });
 
-  inFullTier(() => {
     it('serves the dashboard until ctrl-c, though a browser has opened a connection and not used it', async () => {
       const program = new GearMonkeyProcess(['dashboard', '--port', '0', '--redis', rig.url]);
       const address = () => /The dashboard is at (\S+)/.exec(program.stdout)?.[1];
@@ -180,9 +168,7 @@ describe('gearmonkey', () => {
         stderr: expect.stringMatching(/^Names and passwords go over plain HTTP/),
       });
     });
-  });
 
-  inFullTier(() => {
     it('gives jobs signals, and exits with 2 if one had it before', async () => {
       const fn = rig.fn();
       await runWorker(rig.source(), fn, (_, job) => job.waitFor('approved', { timeout: '7d' }));
@@ -199,9 +185,7 @@ describe('gearmonkey', () => {
       });
       await expect(ask('signal', fn, job.id, 'a:b')).resolves.toMatchObject({ code: 1, stdout: '' });
     });
-  });
 
-  inFullTier(() => {
     it('cancels jobs, and exits with 2 if one had finished', async () => {
       const fn = rig.fn();
       await rig.client.runMany(fn, [1, 2]);
@@ -216,9 +200,7 @@ describe('gearmonkey', () => {
       ]);
       await expect(ask('cancel', fn, '9')).resolves.toMatchObject({ code: 1, stdout: '' });
     });
-  });
 
-  inFullTier(() => {
     it('shows workers, and pauses and resumes a function', async () => {
       const [fn, other] = [rig.fn(), rig.fn()];
       await runWorker(rig.source(), fn, () => 'done');
@@ -240,9 +222,7 @@ describe('gearmonkey', () => {
       await expect(ask('resume', fn, '--json')).resolves.toMatchObject({ code: 0 });
       await expect(rig.client.isPaused(fn)).resolves.toBe(false);
     });
-  });
 
-  inFullTier(() => {
     it('shows and changes limits', async () => {
       const limited = defineJob<string>(rig.fn(), { limit: { concurrency: 1, key: String } });
       await runWorker(rig.source(), limited, () => 'done');
@@ -259,9 +239,7 @@ describe('gearmonkey', () => {
       await expect(ask('limits', fn, '--reset')).resolves.toMatchObject({ code: 0, stdout: 'reset\n' });
       await expect(ask('limits', fn, '--rate', 'many')).resolves.toMatchObject({ code: 1, stdout: '' });
     });
-  });
 
-  inFullTier(() => {
     it('makes, shows, changes and removes schedules', async () => {
       const fn = rig.fn();
       const made = await ask('recur', 'add', fn, 'daily', '{"a":1}', '--cron', '0 9 * * *', '--json');
@@ -279,9 +257,7 @@ describe('gearmonkey', () => {
       await expect(ask('recur', 'remove', 'daily')).resolves.toMatchObject({ code: 2 });
       await expect(ask('recur', 'get', 'daily')).resolves.toMatchObject({ code: 1, stdout: '' });
     });
-  });
 
-  inFullTier(() => {
     it('shows statistics of a function', async () => {
       const fn = rig.fn();
       await runWorker(rig.source(), fn, () => 'done');
@@ -298,9 +274,7 @@ describe('gearmonkey', () => {
       expect(hours.reduce((sum, hour) => sum + hour.done, 0)).toBe(1);
       expect((await ask('stats', fn, '--by', 'day')).stdout).toMatch(/^\S+T00:00:00.000Z \| 1 /m);
     });
-  });
 
-  inFullTier(() => {
     it('finds jobs by tag, key and id', async () => {
       const fn = rig.fn();
       await ask('run', fn, '1', '--tag', 'order:7', '--tag', 'odd one');
@@ -319,9 +293,7 @@ describe('gearmonkey', () => {
       const retried = await ask('retry', fn, '--state', 'cancelled', '--tag', 'order:7', '--yes');
       expect(retried).toMatchObject({ code: 0, stdout: `retried 1 job of ${fn}\n` });
     });
-  });
 
-  inFullTier(() => {
     it('lists jobs page by page, and shows all functions', async () => {
       const fn = rig.fn();
       await rig.client.runMany(fn, ['first', 'second', `third ${ESCAPE}[2J`]);
@@ -338,17 +310,13 @@ describe('gearmonkey', () => {
       await expect(ask('list', fn, '--state', 'lost')).resolves.toMatchObject({ code: 1, stdout: '' });
       await expect(ask('top')).resolves.toMatchObject({ code: 1, stdout: '' });
     });
-  });
 
-  inFullTier(() => {
     it('uses hash tags on request', async () => {
       const fn = rig.fn();
       await expect(ask('run', fn, '1', '--hash-tag')).resolves.toMatchObject({ code: 0 });
       await expect(rig.redis.llen(`queue:{${fn}}:normal`)).resolves.toBe(1);
     });
-  });
 
-  inFullTier(() => {
     it.each([
       [['get', 'x'], "missing required argument 'id'"],
       [['bogus'], "unknown command 'bogus'"],

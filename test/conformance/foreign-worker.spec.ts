@@ -84,9 +84,7 @@ describe('Our client, with a worker in Python', () => {
       for (let line = 0; line < 8; line++) order.push((await actor.line()).input);
       expect(order.filter(Boolean)).toEqual(['due', 'high', 'normal', 'low']);
     });
-  });
 
-  inFullTier(() => {
     it('counts it in a roll call', async () => {
       const fn = rig.fn();
       await expect(rig.client.rollCall(fn)).rejects.toThrow(NoWorkersError);
@@ -132,9 +130,7 @@ describe('Our client, with a worker in Python', () => {
       await expect(log.close()).resolves.toEqual(ranOnce(job.id));
       expect(log.progress).toEqual([]);
     });
-  });
 
-  inFullTier(() => {
     it('has each job run once beside our workers', async () => {
       const fn = rig.fn();
       const log = await ChannelLog.open(rig.redis, fn);

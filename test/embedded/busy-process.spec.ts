@@ -6,7 +6,7 @@ import { eventually } from '../support/until.js';
 import { memoryRig } from './embedded-rig.js';
 
 /** Long enough for a process that waits for a core meanwhile. */
-const LEASE_MS = 500;
+const LEASE_MS = 400;
 
 describe('The embedded server in a process that is busy', () => {
   stopWorkersAfterEach();
@@ -24,10 +24,10 @@ describe('The embedded server in a process that is busy', () => {
     // The one that waits, and two more who would take its job: on its own source, and on another.
     const first = await runWorker(rig.source({ lease: LEASE_MS }), 'waits', waits, { concurrency: 2 });
     const second = await runWorker(rig.source({ lease: LEASE_MS }), 'waits', waits, { concurrency: 2 });
-    const busy = await runWorker(rig.source({ lease: LEASE_MS }), 'busy', () => holdEventLoop(LEASE_MS * 2));
+    const busy = await runWorker(rig.source({ lease: LEASE_MS }), 'busy', () => holdEventLoop(LEASE_MS * 3));
     const jobs = await client.runMany('waits', ['a', 'b']);
     await eventually(() => expect(begun).toHaveLength(2));
-    for (let round = 0; round < 2; round++) await client.call('busy', round, { timeout: '20s' });
+    for (let round = 0; round < 4; round++) await client.call('busy', round, { timeout: '20s' });
     end.open();
     await expect(Promise.all(jobs.map((job) => job.result({ timeout: '20s' })))).resolves.toEqual(['a', 'b']);
     log.push(...first.said, ...second.said, ...busy.said);

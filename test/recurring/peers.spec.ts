@@ -114,9 +114,7 @@ describe('schedules of a server', () => {
         await server.stop();
       }
     });
-  });
 
-  inFullTier(() => {
     it('that starts from an old snapshot go on from what it knows, and make up for what is missing', async () => {
       const server = await RedisServer.start();
       const redis = new Redis(server.url);

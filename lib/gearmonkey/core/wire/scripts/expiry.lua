@@ -7,8 +7,8 @@
 local EXPIRES = '"expires":'
 
 --- Ends a job that no handler has run (claims that were released don't count) and whose time has passed. Returns the ms
---- until then, 0 if it has ended, or -1 if it will not expire. `keys.is_alone`: this is the script's first write, which then
---- uses no memory, so that Redis allows the others even if its memory is full.
+--- until then, 0 if it has ended, or -1 if it will not expire, or may not be ended. `keys.is_alone`: this is the script's first
+--- write, which then uses no memory, so that Redis allows the others even if its memory is full.
 local function expire(keys, id, now)
   local job = call('HMGET', keys.jobs .. id, 'options', 'attempts', 'snoozes')
   -- A quote inside a text of the JSON follows a backslash, so no header matches.
