@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const OF_THE_WIRE =
   /^lib\/(?:gearmonkey\/core\/(?:wire|source)|memory|doctor|jq|jobd|qless)\/|^lib\/gearmonkey\/redis-store\.ts$|^lib\/gearmonkey\/features\/(?:flows\/redis-flows|limits\/source-limits|views\/(?:failed-jobs|listed-job|redis-views))\.ts$|^lib\/dashboard\/job-(?:reads|view)\.ts$|^lib\/nest\/gearmonkey-exception\.filter\.ts$|^docs\/(?:notes|systems|understand)\/|^docs\/(?:guides\/other-languages|operate\/(?:security|jq-.*))\.md$|^sample\/05-jobd\//;
 /** What a worker says of a run is no state of a job. */
-const OUTCOME = /^lib\/(?:worker|testing)\/|^lib\/job\/(?:job-source|job-counts|instrumentation)\.ts$/;
+const OUTCOME = /^lib\/(?:worker|testing)\/|^lib\/job\/(?:job-source|instrumentation)\.ts$/;
 
 const filesIn = (...folders: string[]) =>
   folders

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
-import { createJobs } from '../gearmonkey/core/client/create-jobs.js';
-import type { Call } from '../gearmonkey/core/client/enqueue-call.js';
+import { createJobs, type Call } from '../gearmonkey/core/client/enqueue-call.js';
 import type { EnqueuedKey } from '../gearmonkey/core/client/enqueued-key.js';
 import { FunctionIndex } from '../gearmonkey/core/wire/function-index.js';
 import { newMark, type KeysOf } from '../gearmonkey/core/wire/protocol.js';

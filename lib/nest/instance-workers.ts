@@ -1,7 +1,7 @@
 import { maxPayloadBytesOf } from '../gearmonkey/core/client/known-functions.js';
 import { codecOf } from '../job/codec.js';
 import { ConfigurationError } from '../job/errors.js';
-import type { RunningFunction } from '../worker/function-table.js';
+import type { RunningFunction } from '../worker/function-slots.js';
 import type { HandlerBinding } from '../worker/job-handler.js';
 import type { Isolation } from '../worker/isolation.js';
 import { JobWorker, type WorkerLog } from '../worker/job-worker.js';

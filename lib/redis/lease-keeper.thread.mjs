@@ -20,7 +20,7 @@ const redis = connection.nodes
     })
   : new Redis({ ...options, retryStrategy, reconnectOnError, sentinelRetryStrategy: retryStrategy });
 
-/** @type {import('./lease-table.js').LeaseSegment[]} */
+/** @type {import('./lease-thread.js').LeaseSegment[]} */
 const segments = [];
 /** @type {import('./lease-thread.js').LeaseGroup[]} */
 let groups = [];

@@ -1,8 +1,8 @@
 import type { Cluster, Redis } from 'ioredis';
 import { toCause } from '../job/cause.js';
 import { isReply } from './redis-errors.js';
-import { endWhenSilent } from './silence.js';
 import { hasNoRoom, isCut } from './trouble.js';
+import { SILENCE_MS } from './own-settings.js';
 
 /** Knows why there is no line to a server, and whether that is an outage. */
 export class LineWatch {
@@ -60,4 +60,72 @@ function unanswered(message: string): Error {
   return new Error(
     `the server ends new connections without an answer, as it may if it has no room for more (maxclients): ${message}`,
   );
+}
+
+/** 1 Mbit/s: slower lines are not supported. */
+const SLOWEST_BYTES_PER_MS = 128;
+
+/** How long a reply may take after the wait that its command asked for. */
+const WAIT_GRACE_MS = 500;
+
+const LOOK_MS = 250;
+/** After so many looks without a reply or a command that waits for one, a line is idle. */
+const IDLE_LOOKS = 2;
+/** Of real time, also when a test of the app has faked timers since. */
+const { setInterval, clearInterval } = globalThis;
+
+interface Command {
+  readonly name?: string;
+  readonly args: readonly unknown[];
+}
+
+/** A private field of ioredis: the commands that wait for a reply. */
+interface Internals {
+  readonly commandQueue: { peekFront(): { readonly command: Command } | undefined };
+}
+
+/**
+ * Ends each socket whose next reply is overdue. Time is counted in looks, between which the process can read: while it
+ * is busy or has no processor, it does not take its own silence for the server's. ioredis' own timer would.
+ *
+ * @returns whether the line is idle, or was when it broke: servers and proxies close such ones
+ */
+export function endWhenSilent(client: Redis): () => boolean {
+  const internals = client as unknown as Internals;
+  let idle = 0;
+  client.options.socketTimeout = undefined;
+  client.on('connect', () => {
+    const { stream } = client;
+    let looks = 0;
+    idle = 0;
+    const look = () => {
+      const next = internals.commandQueue.peekFront()?.command;
+      idle = next ? 0 : idle + 1;
+      if (!next) looks = 0;
+      else if (looks++ * LOOK_MS >= patience(next))
+        stream.destroy(new Error(`no reply for ${patience(next)} ms`));
+    };
+    const timer = setInterval(look, LOOK_MS).unref();
+    stream.on('data', () => (looks = idle = 0));
+    stream.once('close', () => clearInterval(timer));
+  });
+  return () => idle >= IDLE_LOOKS;
+}
+
+/**
+ * How long the reply to the next pending command may take. A large command takes long to send on a slow line, and a
+ * BLPOP waits on purpose: neither means that the connection is dead.
+ */
+function patience(next: Command): number {
+  const bytes = next.args.reduce<number>((sum, arg) => sum + sizeOf(arg), 0);
+  return Math.max(SILENCE_MS, waitOf(next) + WAIT_GRACE_MS) + Math.ceil(bytes / SLOWEST_BYTES_PER_MS);
+}
+
+/** How long a blocking command asks the server to wait, in milliseconds. */
+function waitOf({ name, args }: Command): number {
+  return name === 'blpop' ? 1000 * (Number(args.at(-1)) || 0) : 0;
+}
+
+function sizeOf(arg: unknown): number {
+  return typeof arg === 'string' || arg instanceof Uint8Array ? arg.length : 0;
 }

@@ -7,7 +7,7 @@ import { RedisStore } from '../gearmonkey/redis-store.js';
 import { toClaim } from '../gearmonkey/core/source/claims.js';
 import { filed } from '../gearmonkey/features/limits/source-limits.js';
 import { RedisRecords } from '../gearmonkey/features/records/redis-records.js';
-import { encodeOutcome, type SourceOutcome } from '../gearmonkey/core/source/outcome-arguments.js';
+import { encodeOutcome, type SourceOutcome } from '../gearmonkey/core/source/outbox.js';
 import { keysOf, type FunctionKeys, type JobKey, type KeysOf } from '../gearmonkey/core/wire/protocol.js';
 import * as scripts from '../gearmonkey/core/wire/scripts.js';
 import type { Payload } from '../job/codec.js';

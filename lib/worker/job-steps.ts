@@ -2,7 +2,7 @@ import { payloadBytes, read, write, type Codec, type Payload } from '../job/code
 import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import { showAs } from '../job/show-as.js';
 import type { Claim } from '../job/job-source.js';
-import { waitField, writeWait } from '../job/signals.js';
+import { waitField, writeWait, signalWords } from '../job/signals.js';
 import {
   DuplicateStepError,
   SignalTimeoutError,
@@ -10,9 +10,7 @@ import {
   StepTooLargeError,
 } from '../job/step-errors.js';
 import { JobCursor } from './job-cursor.js';
-import { has, readRecorded, type Recorded } from './recorded-steps.js';
 import { checkSignalNames, fieldsAndClock, readSignalWait, type JobSignal } from './signal-wait.js';
-import { UnderWay } from './under-way.js';
 import {
   cursorField,
   isStepName,
@@ -23,7 +21,11 @@ import {
   writeStep,
   writeStepList,
   type StepRecords,
+  readStep,
+  readStepList,
+  type StoredStep,
 } from '../job/steps.js';
+import { AsyncLocalStorage } from 'node:async_hooks';
 
 export interface JobStepsOptions {
   readonly claim: Claim;
@@ -274,5 +276,126 @@ export class JobSteps {
     what: 'step output' | 'signal' = 'step output',
   ): unknown {
     return read(codec, this.options.claim.fn, what, bytes);
+  }
+}
+
+/** What earlier runs of a job have recorded. */
+export interface Recorded {
+  readonly names: readonly string[];
+  readonly steps: ReadonlyMap<string, StoredStep>;
+  readonly cursors: ReadonlyMap<string, Uint8Array>;
+  /** Names of the signals that it waited for. */
+  readonly waits: ReadonlySet<string>;
+  /** Fields of another version: the next write removes them. */
+  outdated: readonly string[];
+}
+
+/** Tokens are multiples of this, plus how often the job was claimed. */
+const MARK = 1_000_000;
+
+/** Asks nothing in a job's first run. A list of another `version` counts as none. */
+export async function readRecorded({
+  claim,
+  records,
+  version,
+}: {
+  readonly claim: Claim;
+  readonly records: StepRecords | undefined;
+  readonly version: string;
+}): Promise<Recorded> {
+  if (!records || claim.token % MARK === 1) return nothing([]);
+  const list = readStepList((await records.read(claim, [STEPS_FIELD])).get(STEPS_FIELD));
+  if (!list || list.names.length === 0) return nothing([]);
+  const { names } = list;
+  const fields = names.flatMap((name) => [stepField(name), cursorField(name), waitField(name)]);
+  if (list.version !== version) return nothing(fields);
+  const stored = await records.read(claim, fields);
+  const steps = names.flatMap((name) => {
+    const step = readStep(stored.get(stepField(name)));
+    return step ? [[name, step] as const] : [];
+  });
+  const cursors = names.flatMap((name) => {
+    const value = stored.get(cursorField(name));
+    return value ? [[name, value] as const] : [];
+  });
+  const waits = new Set(names.filter((name) => stored.has(waitField(name))));
+  return { names, steps: new Map(steps), cursors: new Map(cursors), waits, outdated: [] };
+}
+
+/** Whether something depends on this name. */
+export function has({ steps, cursors, waits }: Recorded, name: string): boolean {
+  return steps.has(name) || cursors.has(name) || waits.has(name);
+}
+
+function nothing(outdated: readonly string[]): Recorded {
+  return { names: [], steps: new Map(), cursors: new Map(), waits: new Set(), outdated };
+}
+
+/** The name of the step that the code runs in. */
+const STEP = new AsyncLocalStorage<string>();
+
+const IN_A_STEP = 'Call it between steps.';
+const BESIDE_A_STEP = 'Await the step first: a wait may end the run, and begin the handler again.';
+const BESIDE_A_WAIT =
+  'Await one after the other, or the first of several signals with `job.waitForAny([…], { timeout })`.';
+
+/**
+ * What a handler has begun and not ended: any number of steps, or one wait for signals. It can't be told whether a handler
+ * that has called for both waits for all of it, or has gone on with what came first.
+ */
+export class UnderWay {
+  private readonly steps = new Set<Promise<unknown>>();
+  private waiting?: readonly string[];
+  private refused?: ConfigurationError;
+
+  constructor(private readonly fn: string) {}
+
+  /** Runs the code of a step as a part of it. */
+  static inStep<Output>(name: string, run: () => Promise<Output>): Promise<Output> {
+    return STEP.run(name, run);
+  }
+
+  /** @throws ConfigurationError if the handler waits for signals */
+  async step<Output>(name: string, run: () => Promise<Output>): Promise<Output> {
+    if (this.waiting)
+      this.refuse(`job.step("${name}") while it waits for ${signalWords(this.waiting)}. ${BESIDE_A_WAIT}`);
+    const step = run().finally(() => this.steps.delete(step));
+    this.steps.add(step);
+    return step;
+  }
+
+  /** @throws ConfigurationError if the handler has a step under way, or another wait */
+  wait(signals: readonly string[]): void {
+    this.check();
+    const what = signals.length === 1 ? 'job.waitFor' : 'job.waitForAny';
+    const step = STEP.getStore();
+    // It would wait for itself to end.
+    if (step !== undefined) this.refuse(`${what} in its step "${step}". ${IN_A_STEP}`);
+    if (this.waiting)
+      this.refuse(`${what} while it waits for ${signalWords(this.waiting)}. ${BESIDE_A_WAIT}`);
+    if (this.steps.size > 0) this.refuse(`${what} while a step has not ended. ${BESIDE_A_STEP}`);
+    this.waiting = signals;
+  }
+
+  /** The handler goes on behind its wait. */
+  waited(): void {
+    delete this.waiting;
+  }
+
+  /** Called before a wait ends the run. @throws ConfigurationError if anything was refused in this run */
+  check(): void {
+    if (this.refused) throw this.refused;
+  }
+
+  /** Waits for steps that the handler did not await. @throws what they throw */
+  async end(): Promise<void> {
+    await Promise.all(this.steps);
+  }
+
+  /** From then on no wait of this run ends it. */
+  private refuse(call: string): never {
+    delete this.waiting;
+    this.refused ??= new ConfigurationError(`The handler of "${this.fn}" called ${call}`);
+    throw this.refused;
   }
 }

@@ -4,8 +4,13 @@ import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timer
 import { messageOf, ConfigurationError } from '../job/errors.js';
 import { JobCancelledError, LeaseLostError } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome, OnRevoked } from '../job/job-source.js';
-import { WAIT_LIMIT_MS, WAIT_MS, type FunctionSlots } from './function-slots.js';
-import { FunctionTable, type RunningFunction } from './function-table.js';
+import {
+  WAIT_LIMIT_MS,
+  WAIT_MS,
+  type FunctionSlots,
+  FunctionTable,
+  type RunningFunction,
+} from './function-slots.js';
 import { JobExecution, type ExecutionLimits } from './job-execution.js';
 import type { HandlerBinding } from './job-handler.js';
 import { JobLog } from './job-log.js';

@@ -1,6 +1,5 @@
 import type { Claim, JobSource } from '../job/job-source.js';
-import type { FunctionSlots } from './function-slots.js';
-import type { FunctionTable } from './function-table.js';
+import type { FunctionSlots, FunctionTable } from './function-slots.js';
 import type { Isolation, IsolatedWorker } from './isolation.js';
 import type { JobLog } from './job-log.js';
 import type { RunningExecutions } from './running-executions.js';

@@ -1,5 +1,5 @@
 import type { Claim, JobSource, Outcome } from '../../lib/job/job-source.js';
-import { SlotTable } from '../../lib/worker/slot-table.js';
+import { SlotTable } from '../../lib/worker/function-slots.js';
 import { patience } from '../support/until.js';
 
 /** On a machine with nothing else to do. */

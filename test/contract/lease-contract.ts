@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Claim, JobSource } from '../../lib/job/job-source.js';
 import type { SourceCapabilities } from '../../lib/job/source-capabilities.js';
-import { SlotTable } from '../../lib/worker/slot-table.js';
+import { SlotTable } from '../../lib/worker/function-slots.js';
 import { eventually, until } from '../support/until.js';
 import { claimOne, inputOf, released, retry, success } from './claiming.js';
 import { MAX_STALLS, pass, workersLook, type SourceRig } from './rig.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Claim, JobSource } from '../../lib/job/job-source.js';
 import type { SourceCapabilities } from '../../lib/job/source-capabilities.js';
-import { SlotTable } from '../../lib/worker/slot-table.js';
+import { SlotTable } from '../../lib/worker/function-slots.js';
 import { eventually } from '../support/until.js';
 import { claimOne, failure, inputOf, released, retry, snoozed, success } from './claiming.js';
 import { pass, spanOf, type SourceRig } from './rig.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import type { UniqueOptions } from '../../lib/job/unique.js';
-import { SlotTable } from '../../lib/worker/slot-table.js';
+import { SlotTable } from '../../lib/worker/function-slots.js';
 import { gate } from '../support/gate.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { CallPlan, type Call } from '../../lib/gearmonkey/core/source/call-plan.js';
+import { CallPlan, type Call } from '../../lib/gearmonkey/core/source/round-trips.js';
 
 describe('the calls of a function', () => {
   let plan: CallPlan;

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { RedisSource } from '../../lib/gearmonkey/redis-source.js';
 import type { RedisSourceOptions } from '../../lib/gearmonkey/core/source/source-options.js';
 import type { Claim } from '../../lib/job/job-source.js';
-import { SlotTable } from '../../lib/worker/slot-table.js';
+import { SlotTable } from '../../lib/worker/function-slots.js';
 import { claimOne, claimUpTo, success } from '../contract/claiming.js';
 import { LossyProxy } from '../support/lossy-proxy.js';
 import { SlowLine } from '../support/slow-line.js';

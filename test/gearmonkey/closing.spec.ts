@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RedisSource } from '../../lib/gearmonkey/redis-source.js';
-import { SlotTable } from '../../lib/worker/slot-table.js';
+import { SlotTable } from '../../lib/worker/function-slots.js';
 import { claimOne } from '../contract/claiming.js';
 import { gate } from '../support/gate.js';
 import { runWorker } from '../support/run-worker.js';

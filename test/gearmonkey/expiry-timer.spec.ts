@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ExpiryTimer } from '../../lib/gearmonkey/core/client/expiry-timer.js';
+import { ExpiryTimer } from '../../lib/gearmonkey/core/client/tracked-job.js';
 import { systemClock } from '../../lib/job/clock.js';
 
 describe('ExpiryTimer', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FinishedJobs } from '../../lib/gearmonkey/core/client/finished-jobs.js';
+import { FinishedJobs } from '../../lib/gearmonkey/core/client/job-feed.js';
 
 /** Jobs that a stretch of time has. */
 const STRETCH = 1000;

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { RedisSource } from '../../lib/gearmonkey/redis-source.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import type { Claim } from '../../lib/job/job-source.js';
-import { SlotTable } from '../../lib/worker/slot-table.js';
+import { SlotTable } from '../../lib/worker/function-slots.js';
 import { CommandTrace, type Traced } from '../support/command-trace.js';
 import { LossyProxy } from '../support/lossy-proxy.js';
 import { eventually } from '../support/until.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { encodeOutcome } from '../../lib/gearmonkey/core/source/outcome-arguments.js';
+import { encodeOutcome } from '../../lib/gearmonkey/core/source/outbox.js';
 import type { Outcome } from '../../lib/job/job-source.js';
 
 const claim = { fn: 'fn', id: '7', token: 3, input: new Uint8Array(), attempts: 1, stalls: 0, options: {} };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Semaphore } from '../../lib/gearmonkey/core/client/semaphore.js';
+import { Semaphore } from '../../lib/gearmonkey/core/client/job-feed.js';
 import { gate, type Gate } from '../support/gate.js';
 import { eventually } from '../support/until.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { JobCounts } from '../../lib/job/job-counts.js';
+import { JobCounts } from '../../lib/gearmonkey/features/views/statistics-writer.js';
 import { classOf, statisticsQuery, TIME_BOUNDS, toStatistics } from '../../lib/job/statistics.js';
 
 const HOUR_MS = 3_600_000;

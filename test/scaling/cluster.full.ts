@@ -3,7 +3,7 @@ import { Cluster } from 'ioredis';
 import { firstValueFrom } from 'rxjs';
 import { taggedKeysOf } from '../../lib/gearmonkey/core/wire/hash-tags.js';
 import { toPlainConnection } from '../../lib/redis/plain-connection.js';
-import { SlotTable } from '../../lib/worker/slot-table.js';
+import { SlotTable } from '../../lib/worker/function-slots.js';
 import { claimOne, success } from '../contract/claiming.js';
 import { PythonActor, stopActors } from '../conformance/python-actor.js';
 import { RedisActors, subscriptions } from '../gearmonkey/redis-rig.js';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { ConnectionSpec } from '../../lib/redis/connect.js';
-import { SlotTable } from '../../lib/worker/slot-table.js';
+import { SlotTable } from '../../lib/worker/function-slots.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { CommandTrace } from '../support/command-trace.js';
 import { runWorker, stopWorkers, stopWorkersAfterEach } from '../support/run-worker.js';

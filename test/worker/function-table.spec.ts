@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { defineJob } from '../../lib/job/job-definition.js';
-import { FunctionTable } from '../../lib/worker/function-table.js';
+import { FunctionTable } from '../../lib/worker/function-slots.js';
 import { bindHandler } from '../../lib/worker/job-handler.js';
 import { claimOf } from './kept-records.js';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { codecOf } from '../../lib/job/codec.js';
 import type { RecordedParent } from '../../lib/job/flows.js';
 import { defineJob } from '../../lib/job/job-definition.js';
-import { JobParents } from '../../lib/worker/job-parents.js';
+import { JobParents } from '../../lib/worker/job-parts.js';
 import { claimOf, KeptRecords } from './kept-records.js';
 
 const parent = (fn: string, id: string, output: string): RecordedParent => ({

@@ -6,7 +6,7 @@ import { defineJob } from '../../lib/job/job-definition.js';
 import { progress } from '../../lib/job/job.js';
 import { bindHandler } from '../../lib/worker/job-handler.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
-import { SlotTable } from '../../lib/worker/slot-table.js';
+import { SlotTable } from '../../lib/worker/function-slots.js';
 import { claimInOrder, claimOne } from '../contract/claiming.js';
 import { memoryRig } from '../embedded/embedded-rig.js';
 import { useMemory } from '../embedded/use-memory.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { SlotTable } from '../../lib/worker/slot-table.js';
+import { SlotTable } from '../../lib/worker/function-slots.js';
 
 describe('SlotTable', () => {
   it('has the functions with free slots', () => {

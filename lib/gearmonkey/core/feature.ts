@@ -4,7 +4,7 @@ import type { JobFeeds } from './client/job-feeds.js';
 import type { JobReader } from './client/job-handle.js';
 import type { JobStore } from './client/job-store.js';
 import type { KnownFunctions } from './client/known-functions.js';
-import type { CreateWay } from './client/create-jobs.js';
+import type { CreateWay } from './client/enqueue-call.js';
 import type { EnqueueWay, NewJobs, Place } from './client/new-jobs.js';
 import type { SourceFeatures, SourceServer } from './source/source-features.js';
 import type { StoreServer } from './client/store-server.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { jobd } from '../../../lib/jobd/nest/jobd.js';
-import { SlotTable } from '../../../lib/worker/slot-table.js';
+import { SlotTable } from '../../../lib/worker/function-slots.js';
 import { claimOne, success } from '../../contract/claiming.js';
 import { seedTable, SILENT, sqliteFile, type JobRows, type SqlServer } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';

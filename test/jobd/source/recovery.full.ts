@@ -3,7 +3,7 @@ import type { Claim } from '../../../lib/job/job-source.js';
 import { jobd } from '../../../lib/jobd/nest/jobd.js';
 import { databaseAddress } from '../../../lib/jobd/storage/database-location.js';
 import type { JobdSource } from '../../../lib/jobd/source/jobd-source.js';
-import { SlotTable } from '../../../lib/worker/slot-table.js';
+import { SlotTable } from '../../../lib/worker/function-slots.js';
 import { claimOne, success } from '../../contract/claiming.js';
 import { seedTable, SILENT, type JobRows } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Raw } from '../../../lib/jq/message-pack/raw.js';
 import { Inbox } from '../../../lib/jq/worker/inbox.js';
 import type { Registration } from '../../../lib/jq/worker/registration.js';
-import { SlotTable } from '../../../lib/worker/slot-table.js';
+import { SlotTable } from '../../../lib/worker/function-slots.js';
 
 const job = (id: string, name = 'mail') => ({
   ...{ id, name, argument: Raw.EMPTY_MAP, timeout: 30, attempt: 1, retryCount: 0, isLast: false },

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { defineJob } from '../../../lib/job/job-definition.js';
 import { messagePack } from '../../../lib/jq/message-pack/codec.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
-import { SlotTable } from '../../../lib/worker/slot-table.js';
+import { SlotTable } from '../../../lib/worker/function-slots.js';
 import { gate } from '../../support/gate.js';
 import { runWorker, stopWorkers, stopWorkersAfterEach } from '../../support/run-worker.js';
 import { eventually, until } from '../../support/until.js';

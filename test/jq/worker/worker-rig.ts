@@ -2,7 +2,7 @@ import { encode } from '@msgpack/msgpack';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import type { JqSourceOptions } from '../../../lib/jq/worker/source-options.js';
 import type { JobHandler } from '../../../lib/worker/job-handler.js';
-import { SlotTable } from '../../../lib/worker/slot-table.js';
+import { SlotTable } from '../../../lib/worker/function-slots.js';
 import { messagePack } from '../../../lib/jq/message-pack/codec.js';
 import { defineJob } from '../../../lib/job/job-definition.js';
 import { freePort } from '../../support/free-port.js';

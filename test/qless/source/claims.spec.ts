@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { qless, type QlessOptions } from '../../../lib/qless/index.js';
 import type { Orphans } from '../../../lib/qless/source/orphans.js';
 import { claim } from '../../../lib/qless/wire/source-scripts.js';
-import { SlotTable } from '../../../lib/worker/slot-table.js';
+import { SlotTable } from '../../../lib/worker/function-slots.js';
 import { claimOne, claimUpTo, success } from '../../contract/claiming.js';
 import { eventually } from '../../support/until.js';
 import { useSource } from './use-source.js';

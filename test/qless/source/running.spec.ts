@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { defineJob } from '../../../lib/job/job-definition.js';
 import type { RunningJob } from '../../../lib/worker/running-job.js';
-import { SlotTable } from '../../../lib/worker/slot-table.js';
+import { SlotTable } from '../../../lib/worker/function-slots.js';
 import { claimOne } from '../../contract/claiming.js';
 import { gate } from '../../support/gate.js';
 import { onThisMachine } from '../../support/machine.js';

@@ -13,8 +13,9 @@ import {
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { isReply } from '../../../redis/redis-errors.js';
 import { isOutage, retryWhileUnreachable } from '../../../redis/retry.js';
-import { createJobs, type CreateWay } from './create-jobs.js';
 import {
+  createJobs,
+  type CreateWay,
   addUnique,
   closeInOrder,
   createdOf,

@@ -1,9 +1,8 @@
 import { Observable, type Subscriber } from 'rxjs';
 import type { Job, JobEvent, JobProgress } from '../../../job/job.js';
 import { isFinal } from '../../../job/job-state.js';
-import type { ExpiryTimer } from './expiry-timer.js';
+import type { ExpiryTimer, TrackedJob } from './tracked-job.js';
 import type { FeedObserver, JobFeed, JobFollower } from './job-feed.js';
-import type { TrackedJob } from './tracked-job.js';
 
 /** Returns undefined once the client closes. */
 type FeedOf = () => JobFeed | undefined;

@@ -3,7 +3,7 @@ import { keepRules, type Keep, type KeepRules } from '../../../job/keep.js';
 import type { StepRecords } from '../../../job/steps.js';
 import type { Call } from '../../../redis/rights.js';
 import type { FunctionKeys, KeysOf } from '../wire/protocol.js';
-import type { SourceOutcome } from './outcome-arguments.js';
+import type { SourceOutcome } from './outbox.js';
 import type { Problems } from './problems.js';
 import type { RedisSourceOptions, SourceConnections } from './source-options.js';
 

@@ -1,7 +1,6 @@
 import type { Payload } from '../../../job/codec.js';
 import { LimitFullError } from '../../../job/limit-errors.js';
-import type { CreateWay } from '../../core/client/create-jobs.js';
-import type { Call } from '../../core/client/enqueue-call.js';
+import type { CreateWay, Call } from '../../core/client/enqueue-call.js';
 import { rulesText } from './limit-rules.js';
 import { enqueueLimited } from './limit-scripts.js';
 

@@ -7,7 +7,7 @@ import { limitedWorkerCalls } from './limit-rights.js';
 import { rulesText } from './limit-rules.js';
 import type { FunctionKeys, KeysOf } from '../../core/wire/protocol.js';
 import { changeLimit } from './limit-scripts.js';
-import type { SourceOutcome } from '../../core/source/outcome-arguments.js';
+import type { SourceOutcome } from '../../core/source/outbox.js';
 
 /** The limits of the functions that a worker runs. */
 export class SourceLimits implements JobKeys {

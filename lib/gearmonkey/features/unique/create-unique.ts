@@ -1,7 +1,6 @@
 import type { Payload } from '../../../job/codec.js';
 import type { UniqueRule } from '../../../job/unique.js';
-import type { CreateWay } from '../../core/client/create-jobs.js';
-import type { Call } from '../../core/client/enqueue-call.js';
+import type { CreateWay, Call } from '../../core/client/enqueue-call.js';
 import type { EnqueuedKey } from '../../core/client/enqueued-key.js';
 import { markAt } from '../../core/wire/protocol.js';
 import { unique } from '../../core/wire/scripts.js';
