@@ -11,7 +11,7 @@ import {
 import { LocalAccess } from './local-access.js';
 import { refusal } from './refusal.js';
 import { noteUser } from './request-user.js';
-import { cookiesOf, isRead, isSameOrigin, rawRequest, rawResponse } from './request-facts.js';
+import { cookiesOf, isForeignRead, isRead, isSameOrigin, rawRequest, rawResponse } from './request-facts.js';
 
 const POLICY = [
   "default-src 'none'",
@@ -31,7 +31,7 @@ const HEADERS = {
 };
 const MAX_BODY = 256 * 1024;
 
-/** Stands before everything the dashboard serves: headers, who it is, and for changes where they come from. */
+/** Stands before everything the dashboard serves: headers, who it is, and where its request comes from. */
 @Injectable()
 export class AccessGuard implements CanActivate {
   constructor(
@@ -50,6 +50,7 @@ export class AccessGuard implements CanActivate {
     if (!isUser(user)) throw refusal(this.options, raw);
     noteUser(request, user);
     if (!isRead(raw)) this.checkChange(request);
+    else if (isForeignRead(raw)) throw crossSite('read');
     return true;
   }
 
@@ -67,14 +68,17 @@ export class AccessGuard implements CanActivate {
 
   private checkChange(request: object): void {
     const { headers } = rawRequest(request);
-    if (!isSameOrigin(rawRequest(request)))
-      throw new ApiFailure(403, 'CROSS_SITE', 'Another site may not change anything.');
+    if (!isSameOrigin(rawRequest(request))) throw crossSite('change');
     if (!/^application\/json(?:;|$)/i.test(headers['content-type'] ?? ''))
       throw new ApiFailure(415, 'NOT_JSON', 'Send application/json.');
     if (Number(headers['content-length'] ?? 0) > MAX_BODY)
       throw new ApiFailure(413, 'TOO_LARGE', `Send at most ${MAX_BODY} bytes.`);
     if (this.options.readOnly) throw new ApiFailure(403, 'READ_ONLY', 'The dashboard is read-only.');
   }
+}
+
+function crossSite(deed: 'read' | 'change'): ApiFailure {
+  return new ApiFailure(403, 'CROSS_SITE', `Another site may not ${deed} anything.`);
 }
 
 /** The request, with its cookies also without a parser of the app. */

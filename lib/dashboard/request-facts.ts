@@ -110,6 +110,15 @@ export function isSameOrigin({ headers }: IncomingMessage): boolean {
   return origin !== undefined && (origin === host || origin === forwarded);
 }
 
+/**
+ * Whether the script of another page may be told the reply. It is if the app has CORS for its own routes, with credentials,
+ * and a page on another port of this host gets the cookie too. Links to the dashboard are none.
+ */
+export function isForeignRead(request: IncomingMessage): boolean {
+  const { origin, 'sec-fetch-mode': mode } = request.headers;
+  return (origin !== undefined || mode === 'cors') && !isSameOrigin(request);
+}
+
 function hostOf(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host : undefined;
 }

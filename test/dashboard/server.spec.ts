@@ -145,6 +145,21 @@ describe.each(PLATFORMS)('the server of the dashboard on %s', (platform: Platfor
     expect((await ask(base, '/api/act?action=pause&fn=mail')).status).toBe(404);
   });
 
+  it('tells nothing to the script of another page, whatever CORS the app has', async () => {
+    const { base } = await servedWith('memory:');
+    const status = async (headers: Record<string, string>) =>
+      (await ask(base, '/api/overview', { headers })).status;
+    const origin = 'http://127.0.0.1:1';
+    for (const site of ['cross-site', 'same-site', 'none'])
+      expect(await status({ 'sec-fetch-site': site, 'sec-fetch-mode': 'cors', origin })).toBe(403);
+    expect(await status({ 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' })).toBe(403);
+    expect(await status({ origin })).toBe(403);
+    expect(await status({ origin: 'null' })).toBe(403);
+    expect(await status({ 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' })).toBe(200);
+    expect(await status({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' })).toBe(200);
+    expect(await status({ origin: new URL(base).origin })).toBe(200);
+  });
+
   it('serves the page with strict headers, and redirects relatively', async () => {
     const { base } = await servedWith('memory:');
     const moved = await ask(base, '');
