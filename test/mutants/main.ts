@@ -8,6 +8,8 @@ import { availableParallelism } from 'node:os';
 import { readMutants } from './mutant.js';
 import { runMutants } from './run-mutants.js';
 
+// Ends what it has started, too.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 const words = process.argv.slice(2);
 const parts = [...readMutants()].flatMap(([part, mutants]) => mutants.map((mutant) => ({ part, mutant })));
 const asked = parts

@@ -38,7 +38,7 @@ export async function runMutants(
     );
     return verdicts;
   } finally {
-    await Promise.all(trees.map((tree) => tree.remove()));
+    for (const tree of trees) tree.remove();
   }
 }
 

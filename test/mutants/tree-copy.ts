@@ -72,20 +72,26 @@ export class TreeCopy {
     }
   }
 
-  async remove(): Promise<void> {
-    await this.running?.kill();
+  remove(): void {
+    this.running?.endGroup();
     rmSync(this.folder, { recursive: true, force: true });
   }
 
   /** Runs Jest. False if it took too long. */
   private async jest(args: readonly string[], timeout: number): Promise<boolean> {
     const env = { ...process.env, NODE_OPTIONS: '', TEST_TIER: 'fast' };
-    this.running = new TestProcess(process.execPath, [...JEST, ...args], { cwd: this.folder, env });
+    this.running = new TestProcess(process.execPath, [...JEST, ...args], {
+      cwd: this.folder,
+      env,
+      group: true,
+    });
     const late = sleep(timeout, 'late', { ref: false });
-    const end = await Promise.race([this.running.ended(2 * timeout), late]);
-    if (end !== 'late') return true;
-    await this.running.kill('SIGTERM');
-    return false;
+    try {
+      return (await Promise.race([this.running.ended(2 * timeout), late])) !== 'late';
+    } finally {
+      // With the servers of suites that hung or broke.
+      this.running.endGroup();
+    }
   }
 
   private resultsIn(output: string): SuiteResult[] {

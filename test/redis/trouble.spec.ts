@@ -146,7 +146,8 @@ describe('a worker that starts', () => {
     expect(said[2]).toMatch(/^log: "default" at .* runs work \(1 at a time\)$/);
     await app.close();
     await late.stop();
-    expect(said).toHaveLength(3);
+    // On a busy machine there is time to look for classes that no module has: those of other tests.
+    expect(said.filter((line) => !line.includes('are not called'))).toHaveLength(3);
   });
 });
 

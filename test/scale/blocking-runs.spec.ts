@@ -41,7 +41,9 @@ describe(`${RUNS} runs that wait for their jobs`, () => {
     const counts = Object.values(countCalls(await trace.take()));
     expect(counts.reduce((one, other) => one + other, 0)).toBeLessThan(RUNS / 4);
 
-    const outputs = await Promise.all(jobs.map(async (job) => (await job.get()).output));
+    // One after the other: each answer has its own time, however busy the machine is.
+    const outputs = [];
+    for (const job of jobs) outputs.push((await job.get()).output);
     expect(outputs).toEqual(inputs);
   });
 });

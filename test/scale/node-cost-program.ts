@@ -196,7 +196,7 @@ async function cheapest(name: Case, figure: keyof NodeCost, measure: () => Promi
   let least = Infinity;
   for (let round = 0; round < ROUNDS; round++) {
     least = Math.min(least, await measure());
-    if (most !== undefined && isWithin(figure, least, most)) break;
+    if (most !== undefined && isWithin(name, figure, least, most)) break;
   }
   return least;
 }

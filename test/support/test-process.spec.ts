@@ -1,7 +1,19 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { existsSync, readFileSync } from 'node:fs';
+import { until } from './until.js';
 import { killProcesses, runProgram, runScript, TestProcess } from './test-process.js';
 
 const node = (code: string, timeout?: number) => runProgram(process.execPath, ['-e', code], { timeout });
+const isAlive = (pid: number) => {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  // A process that has ended keeps its entry on Linux until somebody asks how.
+  const stat = `/proc/${pid}/stat`;
+  return !existsSync(stat) || !/\) [ZX] /.test(readFileSync(stat, 'utf8'));
+};
 const LASTS = 'setInterval(() => {}, 1000);';
 
 describe('a program that a test runs', () => {
@@ -22,6 +34,17 @@ describe('a program that a test runs', () => {
     await expect(node(`console.log("on"); ${LASTS}`, 1)).rejects.toThrow(
       /did not end within 1 ms\nIt is running/,
     );
+  });
+
+  it('ends with all that it started, if it leads a group', async () => {
+    const start = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(LASTS)}])`;
+    const code = `console.log(${start}.pid); ${LASTS}`;
+    const leader = new TestProcess(process.execPath, ['-e', code], { group: true });
+    const child = Number(await leader.shows(() => /^\d+\n/.exec(leader.stdout)?.[0], 'the id of its child'));
+    expect(isAlive(child)).toBe(true);
+    leader.endGroup();
+    await until(() => !isAlive(child));
+    await expect(leader.ended()).resolves.toMatchObject({ code: null });
   });
 
   it('says why it could not be started', async () => {

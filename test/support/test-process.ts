@@ -25,6 +25,8 @@ export interface ProcessOptions {
   /** The system's user that the process runs as. */
   readonly uid?: number;
   readonly gid?: number;
+  /** It leads a group of processes, which `endGroup` ends, as does the end of this process. @default false */
+  readonly group?: boolean;
 }
 
 /** How a process ended, and what it wrote. */
@@ -50,9 +52,10 @@ export class TestProcess {
   constructor(
     private readonly command: string,
     private readonly args: readonly string[],
-    { cwd = ROOT, env = { ...process.env, NODE_OPTIONS: '' }, uid, gid }: ProcessOptions = {},
+    { cwd = ROOT, env = { ...process.env, NODE_OPTIONS: '' }, uid, gid, group = false }: ProcessOptions = {},
   ) {
-    this.child = spawn(command, args, { cwd, env, uid, gid, stdio: 'pipe' });
+    this.child = spawn(command, args, { cwd, env, uid, gid, stdio: 'pipe', detached: group });
+    if (group) process.once('exit', this.endGroup);
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
     // One that ends without reading its stdin closes the pipe; its exit code tells the rest.
@@ -126,6 +129,17 @@ export class TestProcess {
     this.child.kill(signal);
     await this.exited;
   }
+
+  /** Ends it and all that it started and left running. It must have been started with `group`. */
+  readonly endGroup = (): void => {
+    process.off('exit', this.endGroup);
+    if (this.pid === undefined) return;
+    try {
+      process.kill(-this.pid, 'SIGKILL');
+    } catch {
+      // Nothing is left.
+    }
+  };
 
   /** An error that shows the whole process. */
   error(what: string, cause?: unknown): Error {
