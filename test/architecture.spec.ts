@@ -160,7 +160,6 @@ const FEATURES_OUTSIDE = {
   bullmq: ['schedules'],
   cli: ['schedules'],
   dashboard: ['schedules', 'views'],
-  doctor: ['limits', 'schedules'],
   import: ['schedules', 'unique'],
   index: ['edits', 'flows', 'limits', 'records', 'schedules', 'views'],
   nest: ['schedules'],

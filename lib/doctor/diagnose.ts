@@ -2,16 +2,27 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { KeysOf } from '../gearmonkey/core/wire/protocol.js';
 import { type Role, callsOf } from '../gearmonkey/core/wire/rights.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
-import { Examination } from './examination.js';
-import type { Diagnosis, Finding } from './finding.js';
+import {
+  Examination,
+  type ExaminedFunction,
+  type Finding,
+  type Skipped,
+  confirmed,
+} from '../gearmonkey/core/examination.js';
 import { suspectFunction } from './function-checks.js';
-import { findFunctions, type ExaminedFunction } from './function-names.js';
+import { findFunctions } from './function-names.js';
 import { checkServer } from './server-checks.js';
-import { confirmed } from './suspicion.js';
 import { describeMissing, missingCalls } from '../redis/rights.js';
-import * as limitScripts from '../gearmonkey/features/limits/limit-scripts.js';
-import * as scheduleScripts from '../gearmonkey/features/schedules/schedule-scripts.js';
-import * as scripts from '../gearmonkey/core/wire/scripts.js';
+import { LUA } from '../gearmonkey/core/wire/lua.embedded.js';
+import { shaOf, wholeScripts } from '../redis/script.js';
+
+/** The result of an examination. */
+export interface Diagnosis {
+  readonly findings: readonly Finding[];
+  readonly skipped: readonly Skipped[];
+  /** The functions that were examined, as on the wire. */
+  readonly functions: readonly string[];
+}
 
 /** Between two looks at what may be only a moment. */
 const SECOND_LOOK_MS = 500;
@@ -76,11 +87,10 @@ const MOST_ENTRIES = 128;
 
 const RECENT_SECONDS = 3_600;
 
-const NAMES = new Map(
-  Object.entries<unknown>({ ...scripts, ...limitScripts, ...scheduleScripts }).flatMap(([name, script]) =>
-    typeof script === 'object' && script !== null && 'sha' in script ? [[String(script.sha), name]] : [],
-  ) as [string, string][],
-);
+/** All scripts of the core and of features, by what the server calls them. */
+function scriptNames(): Map<string, string> {
+  return new Map([...wholeScripts(LUA)].map(([name, text]) => [shaOf(text), name]));
+}
 
 /** Scripts of this package in the server's slow log, of the last hour and slower than `least` milliseconds. */
 async function checkSlowScripts(examination: Examination, least: number): Promise<Finding[]> {
@@ -112,12 +122,13 @@ interface Entry {
 }
 
 function entriesOf(reply: unknown): Entry[] {
-  if (!Array.isArray(reply)) return [];
+  if (!Array.isArray(reply) || reply.length === 0) return [];
+  const names = scriptNames();
   return reply.flatMap((entry: unknown): Entry[] => {
     if (!Array.isArray(entry)) return [];
     const [, at, micros, args] = entry as unknown[];
     const sha = Array.isArray(args) ? String(args[1]) : '';
-    const name = NAMES.get(sha);
+    const name = names.get(sha);
     return name === undefined ? [] : [{ name, at: Number(at), ms: Number(micros) / 1000 }];
   });
 }

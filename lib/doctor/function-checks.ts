@@ -1,13 +1,17 @@
 import * as scripts from '../gearmonkey/core/wire/scripts.js';
-import type { Examination } from './examination.js';
-import type { Finding, Fix } from './finding.js';
-import type { ExaminedFunction } from './function-names.js';
+import {
+  type Examination,
+  type Finding,
+  type Fix,
+  type ExaminedFunction,
+  sampleJobs,
+  plainly,
+  type Suspicion,
+} from '../gearmonkey/core/examination.js';
 import { readState, type FunctionState } from './function-state.js';
-import { checkLimits } from './limit-checks.js';
+import { FEATURE_CHECKS } from '../gearmonkey/features/checks.js';
 import { checkLists } from './list-checks.js';
 import { checkPlaces, checkQueues } from './queue-checks.js';
-import { sampleJobs, listOf, type SampledJob } from './sampled-jobs.js';
-import { plainly, type Suspicion } from './suspicion.js';
 
 const LEASE_MS = 8_000;
 const MAX_STALLS = 3;
@@ -24,7 +28,6 @@ export async function suspectFunction(
     stuckLeases(examination, examined, state),
     wrongCount(examination, examined, state),
     noWorker(examined, state),
-    unservedSchedules(examined, state),
   ];
   const samples = await checkSamples(examination, examined, state);
   return [...found.flatMap((finding) => (finding ? [plainly(finding)] : [])), ...samples];
@@ -44,8 +47,9 @@ async function checkSamples(
     look('jobs', () => checkQueues(examination, examined)),
     look('jobs', () => checkPlaces(examination, examined, state, jobs)),
     look('lists', () => checkLists(examination, examined, state, jobs)),
-    look('tags', () => checkTags(examination, examined, jobs)),
-    look('limits', () => checkLimits(examination, examined, jobs)),
+    ...FEATURE_CHECKS.map(({ of, check }) =>
+      look(of, () => check(examination, { ...examined, ...state, jobs })),
+    ),
   ]);
   return found.flatMap((suspicions) => suspicions ?? []);
 }
@@ -115,60 +119,4 @@ function noWorker(
     title: `${waiting} jobs of ${fn} wait, and it has no worker.`,
     remedy: `Start a worker of ${fn}; or remove its jobs with drain() if it is no longer used.`,
   };
-}
-
-function unservedSchedules(
-  { fn }: ExaminedFunction,
-  { ticks, lateTicks, alive, paused }: FunctionState,
-): Finding | undefined {
-  if (ticks === 0 || alive === undefined || (alive > 0 && (lateTicks === 0 || paused))) return undefined;
-  const why = alive === 0 ? 'it has no worker of this package' : `${lateTicks} are more than a minute late`;
-  return {
-    code: 'SCHEDULES_UNSERVED',
-    severity: 'error',
-    fn,
-    title: `${ticks} schedules of ${fn} create no jobs: ${why}.`,
-    remedy: `Start a worker of ${fn} with this package, or pause or remove them: gearmonkey recur list ${fn}.`,
-  };
-}
-
-const KEPT_SECONDS = 30 * 86_400;
-
-/** Compares jobs with the index of tags. */
-async function checkTags(
-  { redis }: Examination,
-  { fn, keys }: ExaminedFunction,
-  jobs: readonly SampledJob[],
-): Promise<Suspicion[]> {
-  const missing = new Map<string, string[]>();
-  for (const { id, tags } of jobs) {
-    const entries = tags.map((tag) => entryOf(tag, id));
-    const scores = await Promise.all(entries.map((entry) => redis.zscore(keys.tags, entry)));
-    if (scores.includes(null)) missing.set(id, entries);
-  }
-  if (missing.size === 0) return [];
-  const add = async (ids: readonly string[]) => {
-    const entries = ids.flatMap((id) => missing.get(id) ?? []);
-    await redis.zadd(keys.tags, ...entries.flatMap((entry) => ['0', entry]));
-    if ((await redis.pttl(keys.tags)) === -1) await redis.expire(keys.tags, KEPT_SECONDS);
-  };
-  return [
-    {
-      code: 'TAGS_NOT_INDEXED',
-      ids: [...missing.keys()],
-      finding: (ids) => ({
-        code: 'TAGS_NOT_INDEXED',
-        severity: 'warning',
-        fn,
-        title: `${ids.length} sampled jobs of ${fn} are not found by their tags: ${listOf(ids)}.`,
-        remedy: `${keys.tags} was deleted or evicted, or has expired. Tags of new jobs are found.`,
-        fix: { does: 'adds the tags of these jobs, and no others', apply: () => add(ids) },
-      }),
-    },
-  ];
-}
-
-/** As tag-entry.lua. Ids are digits here. */
-function entryOf(tag: string, id: string): string {
-  return `${tag}\0${String(id.length).padStart(2, '0')}${id}`;
 }

@@ -1,17 +1,6 @@
-import {
-  FUNCTION_INDEX,
-  keysOf,
-  SCHEDULE_INDEX,
-  type FunctionKeys,
-} from '../gearmonkey/core/wire/protocol.js';
+import { FUNCTION_INDEX, keysOf, SCHEDULE_INDEX } from '../gearmonkey/core/wire/protocol.js';
 import { AHEAD_MS, readFunctions } from '../gearmonkey/core/wire/function-index.js';
-import type { Examination } from './examination.js';
-
-/** A function and its keys. */
-export interface ExaminedFunction {
-  readonly fn: string;
-  readonly keys: FunctionKeys;
-}
+import type { ExaminedFunction, Examination } from '../gearmonkey/core/examination.js';
 
 const MOST_FUNCTIONS = 200;
 const SCAN_STEPS = 200;

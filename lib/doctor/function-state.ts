@@ -1,7 +1,10 @@
-import type { Examination } from './examination.js';
-import type { Finding } from './finding.js';
-import type { ExaminedFunction } from './function-names.js';
-import { plainly, type Suspicion } from './suspicion.js';
+import {
+  type Examination,
+  type Finding,
+  type ExaminedFunction,
+  plainly,
+  type Suspicion,
+} from '../gearmonkey/core/examination.js';
 
 /** An expired lease that no worker has recovered for so long is stuck. Workers recover twice a second. */
 const STUCK_MS = 30_000;
@@ -23,14 +26,10 @@ export interface FunctionState {
   readonly alive: number | undefined;
   readonly dead: number;
   readonly paused: boolean;
-  readonly ticks: number;
-  readonly lateTicks: number;
   readonly wrongTypes: readonly Suspicion[];
 }
 
 const ENDED = ['success', 'failed', 'cancelled'] as const;
-/** A tick that is so late is made by no worker. */
-const LATE_MS = 60_000;
 
 export async function readState(
   examination: Examination,
@@ -48,27 +47,25 @@ export async function readState(
         return undefined;
       }),
     );
-  const [high, normal, low, scheduled, due, stuck, count, alive, dead, paused, ticks, late] =
-    await Promise.all([
-      ask('queues', k.high, () => redis.llen(k.high)),
-      ask('queues', k.normal, () => redis.llen(k.normal)),
-      ask('queues', k.low, () => redis.llen(k.low)),
-      ask('queues', k.scheduled, () => redis.zcard(k.scheduled)),
-      ask('scheduled jobs', k.scheduled, () => redis.zcount(k.scheduled, '-inf', now / 1000)),
-      ask('leases', k.leases, () =>
-        redis.zrangebyscore(k.leases, '-inf', now - STUCK_MS, 'LIMIT', 0, MOST_MEMBERS),
-      ),
-      ask('workers', k.count, () => redis.get(k.count)),
-      ask('presence', k.workers, () => redis.zcount(k.workers, now - DEAD_MS, '+inf')),
-      ask('presence', k.workers, () => redis.zcount(k.workers, '-inf', `(${now - DEAD_MS}`)),
-      ask('pauses', k.control, () => redis.hmget(k.control, 'paused')),
-      ask('schedules', k.ticks, () => redis.zcard(k.ticks)),
-      ask('schedules', k.ticks, () => redis.zcount(k.ticks, '-inf', now - LATE_MS)),
-      ask('unique keys', k.unique, () => redis.hlen(k.unique)),
-      ...[k.retrying, k.tags, ...ENDED.map((state) => k.ended + state)].map((key) =>
-        ask('lists', key, () => redis.zcard(key)),
-      ),
-    ]);
+  const [high, normal, low, scheduled, due, stuck, count, alive, dead, paused] = await Promise.all([
+    ask('queues', k.high, () => redis.llen(k.high)),
+    ask('queues', k.normal, () => redis.llen(k.normal)),
+    ask('queues', k.low, () => redis.llen(k.low)),
+    ask('queues', k.scheduled, () => redis.zcard(k.scheduled)),
+    ask('scheduled jobs', k.scheduled, () => redis.zcount(k.scheduled, '-inf', now / 1000)),
+    ask('leases', k.leases, () =>
+      redis.zrangebyscore(k.leases, '-inf', now - STUCK_MS, 'LIMIT', 0, MOST_MEMBERS),
+    ),
+    ask('workers', k.count, () => redis.get(k.count)),
+    ask('presence', k.workers, () => redis.zcount(k.workers, now - DEAD_MS, '+inf')),
+    ask('presence', k.workers, () => redis.zcount(k.workers, '-inf', `(${now - DEAD_MS}`)),
+    ask('pauses', k.control, () => redis.hmget(k.control, 'paused')),
+    ask('schedules', k.ticks, () => redis.zcard(k.ticks)),
+    ask('unique keys', k.unique, () => redis.hlen(k.unique)),
+    ...[k.retrying, k.tags, ...ENDED.map((state) => k.ended + state)].map((key) =>
+      ask('lists', key, () => redis.zcard(key)),
+    ),
+  ]);
   const listed = (high ?? 0) + (normal ?? 0) + (low ?? 0);
   return {
     now,
@@ -79,8 +76,6 @@ export async function readState(
     alive,
     dead: dead ?? 0,
     paused: typeof paused?.[0] === 'string',
-    ticks: ticks ?? 0,
-    lateTicks: late ?? 0,
     wrongTypes,
   };
 }

@@ -1,8 +1,12 @@
-import type { Examination } from './examination.js';
-import type { ExaminedFunction } from './function-names.js';
+import {
+  type Examination,
+  type ExaminedFunction,
+  listOf,
+  SAMPLE,
+  type SampledJob,
+  type Suspicion,
+} from '../gearmonkey/core/examination.js';
 import type { FunctionState } from './function-state.js';
-import { listOf, SAMPLE, type SampledJob } from './sampled-jobs.js';
-import type { Suspicion } from './suspicion.js';
 
 const STATES = ['success', 'failed', 'cancelled'] as const;
 /** A list outlives the jobs that it shows by so much; its expiry is set every minute. */

@@ -1,5 +1,4 @@
-import type { Examination } from './examination.js';
-import type { Finding } from './finding.js';
+import type { Examination, Finding } from '../gearmonkey/core/examination.js';
 
 /** Redis 6.2 has all commands that the scripts use. */
 const LEAST_VERSION = [6, 2] as const;

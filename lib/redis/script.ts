@@ -39,12 +39,17 @@ export function wholeScripts(files: LuaFiles): Map<string, string> {
   return new Map(names.map((name) => [name, wholeScript(files, name)]));
 }
 
+/** What a server calls a script. */
+export function shaOf(text: string): string {
+  return createHash('sha1').update(text).digest('hex');
+}
+
 /** Replies arrive with Buffers for strings; `decode` is the only place that casts. */
 export function scriptOf<Args extends Arguments, Reply>(
   text: string,
   decode: (reply: unknown) => Reply,
 ): Script<Args, Reply> {
-  const sha = createHash('sha1').update(text).digest('hex');
+  const sha = shaOf(text);
   return {
     text,
     sha,

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { Examination } from '../../lib/doctor/examination.js';
+import { Examination, type Suspicion } from '../../lib/gearmonkey/core/examination.js';
 import { suspectFunction } from '../../lib/doctor/function-checks.js';
 import { findFunctions } from '../../lib/doctor/function-names.js';
-import type { Suspicion } from '../../lib/doctor/suspicion.js';
 import { keysOf, type FunctionKeys } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { useGearMonkey } from '../gearmonkey/use-gearmonkey.js';
 

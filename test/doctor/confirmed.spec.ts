@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Finding } from '../../lib/doctor/finding.js';
-import { confirmed, plainly, type Suspicion } from '../../lib/doctor/suspicion.js';
+import { type Finding, confirmed, plainly, type Suspicion } from '../../lib/gearmonkey/core/examination.js';
 
 const finding = (code: string, title = ''): Finding => ({ code, severity: 'error', title, remedy: '' });
 const of = (code: string, ...ids: string[]): Suspicion => ({

@@ -5,7 +5,7 @@ import { mkdir, rmdir } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { diagnose, type DiagnoseOptions } from '../../lib/doctor/diagnose.js';
-import type { Finding } from '../../lib/doctor/finding.js';
+import type { Finding } from '../../lib/gearmonkey/core/examination.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import * as scripts from '../../lib/gearmonkey/core/wire/scripts.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';

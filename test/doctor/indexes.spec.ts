@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { diagnose } from '../../lib/doctor/diagnose.js';
-import type { Finding } from '../../lib/doctor/finding.js';
+import type { Finding } from '../../lib/gearmonkey/core/examination.js';
 import { keysOf, type FunctionKeys } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { defineJob, defineLimit } from '../../lib/index.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';

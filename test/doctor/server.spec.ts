@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Examination } from '../../lib/doctor/examination.js';
+import { Examination } from '../../lib/gearmonkey/core/examination.js';
 import { checkServer } from '../../lib/doctor/server-checks.js';
 import { useRedisServer } from '../support/use-redis.js';
 

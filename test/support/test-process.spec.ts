@@ -10,7 +10,7 @@ const isAlive = (pid: number) => {
   } catch {
     return false;
   }
-  // A process that has ended keeps its entry on Linux until somebody asks how.
+  // A process that has ended keeps its entry on Linux until its parent asks how.
   const stat = `/proc/${pid}/stat`;
   return !existsSync(stat) || !/\) [ZX] /.test(readFileSync(stat, 'utf8'));
 };

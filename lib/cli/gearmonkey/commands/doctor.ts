@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
-import { diagnose } from '../../../doctor/diagnose.js';
-import type { Diagnosis, Finding, Skipped } from '../../../doctor/finding.js';
+import { diagnose, type Diagnosis } from '../../../doctor/diagnose.js';
+import type { Finding, Skipped } from '../../../gearmonkey/core/examination.js';
 import type { Role } from '../../../gearmonkey/core/wire/rights.js';
 import { defined } from '../../../job/defined.js';
 import { toMilliseconds } from '../../../job/duration.js';

@@ -1,7 +1,12 @@
-import type { Examination } from './examination.js';
-import type { ExaminedFunction } from './function-names.js';
-import { listOf, SAMPLE, type SampledJob } from './sampled-jobs.js';
-import type { Suspicion } from './suspicion.js';
+import {
+  listOf,
+  SAMPLE,
+  type Examination,
+  type Examined,
+  type ExaminedFunction,
+  type FeatureCheck,
+  type Suspicion,
+} from '../../core/examination.js';
 
 const PRIORITIES = ['high', 'normal', 'low'] as const;
 
@@ -30,12 +35,10 @@ interface Place {
   readonly leases: string;
 }
 
+export const limitChecks: FeatureCheck = { of: 'limits', check: checkLimits };
+
 /** Compares the keys of a function's limit with its leases and its jobs that wait. */
-export async function checkLimits(
-  examination: Examination,
-  examined: ExaminedFunction,
-  jobs: readonly SampledJob[],
-): Promise<Suspicion[]> {
+async function checkLimits(examination: Examination, examined: Examined): Promise<Suspicion[]> {
   const { redis } = examination;
   const { control, limits } = examined.keys;
   const rules = await redis.hget(control, 'limit');
@@ -44,7 +47,7 @@ export async function checkLimits(
   const space = shared === undefined ? limits : `shared-limit:${shared}:`;
   const parked = await redis.zrange(`${space}parked`, '0', String(SAMPLE - 1));
   const waiting = new Set(
-    jobs.flatMap(({ status, key }) => (status === 'idle' && key !== undefined ? [key] : [])),
+    examined.jobs.flatMap(({ status, key }) => (status === 'idle' && key !== undefined ? [key] : [])),
   );
   const places: Place[] = [];
   for (const key of new Set([...parked, ...waiting]))

@@ -1,10 +1,15 @@
 import type { Cluster, Redis } from 'ioredis';
-import type { Placement } from '../gearmonkey/core/client/job-store.js';
-import { rulesText } from '../gearmonkey/features/limits/limit-rules.js';
-import type { FunctionKeys } from '../gearmonkey/core/wire/protocol.js';
-import * as limitScripts from '../gearmonkey/features/limits/limit-scripts.js';
-import type { LimitRules } from '../job/limit.js';
-import type { WaitingJob } from './waiting-jobs.js';
+import type { Placement } from '../../core/client/job-store.js';
+import { rulesText } from './limit-rules.js';
+import type { FunctionKeys } from '../../core/wire/protocol.js';
+import * as limitScripts from './limit-scripts.js';
+import type { LimitRules } from '../../../job/limit.js';
+
+/** A waiting job, and when it may run in ms since 1970; 0 means immediately. */
+export interface WaitingJob {
+  readonly id: string;
+  readonly due: number;
+}
 
 const PRIORITIES = ['high', 'normal', 'low'] as const;
 
