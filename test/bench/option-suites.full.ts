@@ -36,7 +36,7 @@ describe('the benchmark of options, with a few jobs', () => {
     async () => {
       const report = await benchReport(0.002, 'realistic');
       const rows = report.sections.flatMap((section) => section.rows);
-      expect(rows).toHaveLength(18);
+      expect(rows).toHaveLength(19);
       for (const { key, values } of rows)
         for (const [contender, value] of Object.entries(values))
           expect([key, contender, value?.median]).toEqual([key, contender, expect.any(Number)]);

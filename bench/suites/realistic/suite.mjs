@@ -1,6 +1,7 @@
 import { CONTENDERS } from '../peers/contenders.mjs';
 import { payloadOf } from '../peers/payload.mjs';
 import { idle } from './idle.mjs';
+import { imports } from './import.mjs';
 import { endedJobs, inContext, largeInputs, slowHandlers } from './load.mjs';
 
 const SMALL = 20;
@@ -75,6 +76,12 @@ export default {
       title: 'a job that has ended 12 s ago',
       rows: [row('endedBytes', 'Redis memory', 'bytes')],
       run: (round) => endedJobs(round, payloadOf(SMALL), 10_000),
+    },
+    {
+      name: 'import',
+      title: 'what a Nest app imports: @nestjs/core with nestjs-gearmonkey, @nestjs/bullmq or bee-queue',
+      rows: [row('nestImport', 'import', 'ms')],
+      run: (round) => imports(round),
     },
     idleWith(1),
     idleWith(100),
