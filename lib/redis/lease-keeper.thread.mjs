@@ -3,6 +3,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Cluster, Redis } from 'ioredis';
 
+/** After a refusal. Writes may come back for a moment only, in which others look for leases that have ended. */
+const RETRY_MS = 200;
 /** How many leases one call renews. */
 const CHUNK = 500;
 
@@ -29,6 +31,8 @@ const named = new Map();
 /** Groups with a renewal under way. Each is renewed by itself: a failed master of a cluster must not delay the others. */
 const keeping = new Set();
 let lastTrouble = '';
+/** Set until the next round after a failure. @type {NodeJS.Timeout | undefined} */
+let retry;
 
 redis.on('error', (error) => {
   tell(error);
@@ -64,15 +68,22 @@ async function keep() {
   if (kept.every(Boolean)) pulse[0] = Math.max(pulse[0], began);
 }
 
-/** Renews one group. After a failure the next round or the next connection tries again. */
+function keepAgain() {
+  retry = undefined;
+  void keep();
+}
+
+/** Renews one group. After a failure it is soon tried again, and with the next connection. */
 async function keepGroup(group, members) {
   if (keeping.has(group.name)) return false;
   keeping.add(group.name);
   const results = await Promise.allSettled([renewLeases(group, members), group.beat && run(group.beat)]);
   keeping.delete(group.name);
   const failed = results.find(({ status }) => status === 'rejected');
-  if (failed) tell(failed.reason);
-  return !failed;
+  if (!failed) return true;
+  tell(failed.reason);
+  retry ??= setTimeout(keepAgain, RETRY_MS);
+  return false;
 }
 
 /** Sends only message and code: an error of ioredis also holds the command, which may contain the password. */

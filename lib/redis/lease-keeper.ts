@@ -84,15 +84,18 @@ export class LeaseKeeper {
   /** If a renewal fails, the next one tries again. */
   private async renewIfNeeded(): Promise<void> {
     const { connections, renewHere } = this.options;
-    if (!connections.commands.isReady || (this.thread && !this.isThreadLate(this.thread))) return;
-    await renewHere(this.isStandingIn).catch(() => undefined);
+    if (!connections.commands.isReady) return;
+    const isLate = this.thread !== undefined && this.isThreadLate(this.thread);
+    if (this.thread && !isLate) return;
+    await renewHere(isLate || this.isStandingIn).catch(() => undefined);
   }
 
-  /** Only while the main thread reaches Redis: during an outage no thread can renew, and this one needs time to reconnect. */
+  /** Only while the main thread reaches Redis: during an outage no thread can renew. */
   private isThreadLate({ age, trouble }: LeaseThread): boolean {
     const { connections, interval, patience, key, onProblem } = this.options;
-    if (connections.commands.uptime(key()) <= interval) return false;
     const isLate = age > patience;
+    // The thread needs time to reconnect, and is not complained of meanwhile; the leases have none.
+    if (connections.commands.uptime(key()) <= interval) return isLate;
     if (isLate !== this.isStandingIn) {
       onProblem(
         isLate

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { check, INVARIANT_NAMES } from './checker.js';
 import { ClaimLog } from './claim-log.js';
 import type {
+  Away,
   Fields,
   FlowNote,
   History,
@@ -508,8 +509,22 @@ describe('The history checker', () => {
     const about = INVARIANT_NAMES.filter((name) => name.includes('flow'));
     expect(about).toHaveLength(3);
     const gaveUp = (at: number, starved = 0) => inFlow({}, {}, 'fail', { code: 'WAIT_TIMEOUT', at, starved });
-    for (const good of [inFlow(), gaveUp(6), gaveUp(60_000, 50_000)])
+    const away = { away: [[5_000, 55_000]] as const };
+    for (const good of [inFlow(), gaveUp(6), gaveUp(60_000, 50_000), { ...gaveUp(60_000), ...away }])
       expect(broken(good).filter((name) => about.includes(name))).toEqual([]);
+  });
+
+  it('accepts that who waits gives up soon after the server is there again, which read its file', () => {
+    const [results, calls] = [
+      [{ ...job, code: 'WAIT_TIMEOUT', at: 60_000 }],
+      [{ n: 'p/1', code: 'WAIT_TIMEOUT', took: 60_000, at: 60_000 }],
+    ];
+    const names = ['a waiter learns the result', 'a call gets its own output, or says why not'];
+    const about = (away: readonly Away[]) =>
+      broken(history({ results, calls, away })).filter((name) => names.includes(name));
+    expect(about([])).toEqual(names);
+    expect(about([[5_000, 55_000]])).toEqual([]);
+    expect(about([[5_000, 25_000]])).toEqual(names);
   });
 
   it('accepts jobs that are found by their tag', () => {

@@ -14,7 +14,7 @@ import { expiredAreNotRun, handlersKeepLimits, limitsHold, strictOrderHolds } fr
 import { mendedOnce, readersAreAnswered } from './mend-checks.js';
 import { statisticsHold } from './statistics-checks.js';
 import { recordedStepsRest, stepsGiveWhatWasRecorded, stepsRecordedOnce } from './step-checks.js';
-import { found, hasMissed, type Violation } from './violation.js';
+import { found, hasMissed, upBetween, type Violation } from './violation.js';
 
 type Check = (history: History) => Iterable<Violation>;
 
@@ -258,14 +258,15 @@ function* waitersLearnOfTheirs({ results }: History): Iterable<Violation> {
 }
 
 /** A wait that was given up long after the finish was missed. */
-function* waitersLearn({ results, readings, lease }: History): Iterable<Violation> {
+function* waitersLearn({ results, readings, lease, away }: History): Iterable<Violation> {
   for (const result of results) {
     const fields = readings.get(keyOf(result))?.fields;
     if (fields && isAnother(result, fields)) continue;
     const n = fields && nameOf(fields);
     if (result.n !== undefined && result.n !== n)
       yield found(result, `the waiter got the result of ${result.n}`);
-    const late = result.at - Number(fields?.['finished'] ?? result.at) - (result.starved ?? 0);
+    const late =
+      upBetween(Number(fields?.['finished'] ?? result.at), result.at, away) - (result.starved ?? 0);
     if (result.code === 'WAIT_TIMEOUT' && hasMissed(late, lease))
       yield found(result, `the waiter gave up ${late} ms after it had finished`);
   }

@@ -1,6 +1,6 @@
 import { codeOf, isFinal, isOfMark, isStalled, nameOf, parse } from './fields.js';
 import { keyOf, type Fields, type History, type Start } from './history.js';
-import { found, hasMissed, type Violation } from './violation.js';
+import { found, hasMissed, upBetween, type Violation } from './violation.js';
 
 interface FlowInput {
   readonly n: string;
@@ -104,7 +104,8 @@ export function* flowsCount(history: History): Iterable<Violation> {
     if (isLost(names)) continue;
     const ends = names.map((name) => Number(jobs.get(name)?.['finished'] ?? Infinity));
     // On a busy machine the jobs may take longer than who watches them.
-    if (code === 'WAIT_TIMEOUT' && !hasMissed(at - starved - Math.max(...ends), history.lease)) continue;
+    const late = upBetween(Math.max(...ends), at, history.away) - starved;
+    if (code === 'WAIT_TIMEOUT' && !hasMissed(late, history.lease)) continue;
     const good = names.filter((name) => jobs.get(name)?.['status'] === 'success').length;
     if (code !== undefined) yield found(flow, `its progress ended as ${code}`);
     else if (total !== names.length || done !== good || failed !== names.length - good)

@@ -178,6 +178,9 @@ export interface StatisticsSeen {
   readonly disturbances: readonly Disturbance[];
 }
 
+/** From when to when the server was not there, in ms since 1970. */
+export type Away = readonly [began: number, ended: number];
+
 /** All that was seen of a run. */
 export interface History {
   readonly lease: number;
@@ -202,6 +205,7 @@ export interface History {
   readonly limited: LimitedJobs;
   readonly counts: readonly CountSeen[];
   readonly leftovers: readonly string[];
+  readonly away?: readonly Away[];
   /** Absent where nothing reads them. */
   readonly indexes?: Indexes;
   readonly statistics?: StatisticsSeen;

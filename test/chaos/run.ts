@@ -168,6 +168,9 @@ async function bringToEnd(
     indexes,
     statistics,
     leftovers,
+    away: disturbances.flatMap(({ kind, began, ended }) =>
+      kind === 'kill-redis' ? [[began, ended] as const] : [],
+    ),
     written,
     limited,
   });
@@ -195,6 +198,7 @@ type Ending = Pick<
   | 'indexes'
   | 'statistics'
   | 'leftovers'
+  | 'away'
   | 'written'
   | 'limited'
 >;

@@ -29,11 +29,15 @@ describe('LeaseKeeper', () => {
 
   function open(
     connections: Partial<LeaseKeeperOptions['connections']>,
-    { lost = [], patience = 5 * INTERVAL_MS }: { lost?: string[]; patience?: number } = {},
+    {
+      lost = [],
+      interval = INTERVAL_MS,
+      patience = 5 * INTERVAL_MS,
+    }: { lost?: string[]; interval?: number; patience?: number } = {},
   ): LeaseKeeper {
     return (keeper = new LeaseKeeper({
       connections: { commands, keeper: undefined, ...connections },
-      interval: INTERVAL_MS,
+      interval,
       patience,
       key: () => 'x',
       renewHere: async (leases) => void renewed.push(leases),
@@ -73,6 +77,17 @@ describe('LeaseKeeper', () => {
     for (let keepers = 0; keepers < 3; keepers++)
       await open(toPlainConnection(server.url, 'keeper'), { patience: 60_000 }).close();
     expect(await connections()).toBe(before);
+  });
+
+  it('renews in the main thread as soon as that reaches Redis again, without a word of a thread that still connects', async () => {
+    open(await deadEnd(), { interval: 400, patience: 1 });
+    // The connection is never older than the time from one renewal to the next.
+    await until(async () => {
+      await server.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+      await commands.ready(5000);
+      return renewed.length > 1;
+    });
+    expect([renewed.includes(false), problems]).toEqual([false, []]);
   });
 
   it('leaves leases to the main thread while its own cannot connect, and logs it once', async () => {

@@ -53,6 +53,19 @@ describe('renew.lua', () => {
     await expect(server.redis.zrange(`lease:${fn}`, '0', '-1')).resolves.toEqual(['1:1']);
   });
 
+  it('extends all of them, also for a user who may not note its name in the jobs', async () => {
+    const fn = await claimed(['a', 'b']);
+    await server.redis.acl('SETUSER', 'lacking', 'reset', 'on', '>x', '+@all', '~*', '&*', '-hset');
+    const lacking = server.redis.duplicate({ username: 'lacking', password: 'x' });
+    const keys = [keysOf(fn).leases, keysOf(fn).jobs];
+    const lost = await scripts.renew.run(lacking, keys, NOW + 70, LEASE_MS, 'worker', ['1:1', '2:1']);
+    lacking.disconnect();
+    await server.redis.acl('DELUSER', 'lacking');
+    expect(lost).toEqual([]);
+    for (const member of ['1:1', '2:1'])
+      await expect(server.redis.zscore(`lease:${fn}`, member)).resolves.toBe(`${NOW + 70 + LEASE_MS}`);
+  });
+
   it('keeps leases that were renewed in the same millisecond', async () => {
     const fn = await claimed();
     for (let twice = 0; twice < 2; twice++)

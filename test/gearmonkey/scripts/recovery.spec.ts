@@ -48,9 +48,30 @@ describe('recovery.lua', () => {
   it('gives them time again after each of several, however soon they follow', async () => {
     const [first, second] = [NOW + 10 * LEASE, NOW + 11 * LEASE];
     expect(await ask(first)).toEqual([]);
+    // A worker that lives has renewed it.
+    await server.redis.zadd(keysOf(fn).leases, first + 1, '1:1');
     await askUntil(first + 2000, first);
     expect(await ask(second)).toEqual([]);
     expect(await ask(second + GRACE - 1)).toEqual([]);
+  });
+
+  it('gives a job back that was not renewed in the time after one of several, though another follows', async () => {
+    const [first, second] = [NOW + 10 * LEASE, NOW + 11 * LEASE];
+    expect(await ask(first)).toEqual([]);
+    await askUntil(first + 2000, first);
+    expect(await ask(second)).toEqual([]);
+    // Up for a second after the first, and for half a second now; the pause counts as 1.5 seconds.
+    expect(await ask(second + 499)).toEqual([]);
+    expect(await ask(second + 500)).toEqual(['1']);
+  });
+
+  it('gives them time in short moments, many times in a row, if they renew in each', async () => {
+    for (let moment = 1; moment <= 20; moment++) {
+      const back = NOW + moment * 2 * LEASE;
+      expect(await ask(back)).toEqual([]);
+      await server.redis.zadd(keysOf(fn).leases, back + 200 + LEASE, '1:1');
+      expect(await ask(back + 400)).toEqual([]);
+    }
   });
 
   it('gives them time after one that comes soon after the first job of an idle function', async () => {
@@ -101,18 +122,47 @@ describe('recovery.lua', () => {
 
   it('recovers jobs where every look is late, too', async () => {
     const looks: string[][] = [];
-    for (let at = 1; at <= 9; at++) looks.push(await ask(NOW + 10 * LEASE + (at * LEASE) / 2));
-    expect(looks.slice(0, 8).flat()).toEqual([]);
-    expect(looks[8]).toEqual(['1']);
+    for (let at = 1; at <= 3; at++) looks.push(await ask(NOW + 10 * LEASE + (at * LEASE) / 2));
+    // Each pause counts as 1.5 seconds.
+    expect(looks).toEqual([[], [], ['1']]);
+  });
+
+  it('goes by the leases that there were, not by longer ones of earlier workers', async () => {
+    await claim(server.redis, fn, { now: NOW + 1000, lease: 100 * LEASE, slots: 0 });
+    const late = NOW + 2 * LEASE;
+    expect(await ask(late)).toEqual([]);
+    const grace = (3 / 8) * (4 / 3) * (LEASE - 1000 + 1500);
+    await askUntil(late + grace, late);
+    expect(await ask(late + grace - 1)).toEqual([]);
+    expect(await ask(late + grace)).toEqual(['1']);
+  });
+
+  it('forgets the leases of earlier workers when none was held for a while', async () => {
+    await claim(server.redis, fn, {
+      now: NOW,
+      lease: 100 * LEASE,
+      slots: 0,
+      outcomes: ['1:1', 'success', 'out', ''],
+    });
+    const now = NOW + 10 * LEASE;
+    await claim(server.redis, fn, { now, lease: LEASE, slots: 0 });
+    await server.redis.zadd(keysOf(fn).leases, now + LEASE, '1:1');
+    await ask(now + 2 * LEASE);
+    expect((await server.redis.get(keysOf(fn).recovery))?.split(':').slice(1, 4)).toEqual([
+      `${now + 2 * LEASE + GRACE}`,
+      `${LEASE}`,
+      `${LEASE}`,
+    ]);
   });
 
   it('gives holders of long leases time for them, and goes by the short ones, for any look', async () => {
     const [short, long] = [LEASE, 10 * LEASE];
     const lookWith = (lease: number, now: number) => claim(server.redis, fn, { now, lease, maxStalls: 100 });
     await lookWith(long, NOW + 1000);
+    await server.redis.zadd(keysOf(fn).leases, NOW + 1000 + long, '2:1');
     const late = NOW + 1000 + short;
     expect((await lookWith(long, late)).claims).toEqual([]);
-    await server.redis.zadd(keysOf(fn).leases, 1, '1:1');
+    await server.redis.zadd(keysOf(fn).leases, late, '1:1');
     for (let at = late + 1000; at < late + (3 / 8) * long; at += 1000)
       expect((await lookWith(short, at)).claims).toEqual([]);
     expect((await lookWith(short, late + (3 / 8) * long)).claims).toHaveLength(1);
@@ -170,6 +220,13 @@ describe('recovery.lua', () => {
       await hold(polled + 4 * POLL);
       for (let at = NOW + POLL; at <= polled; at += POLL) expect(await poll(at)).toEqual([]);
       expect(await poll(polled + 8 * POLL)).toEqual([]);
+    });
+
+    it('gives holders of a shorter lease time after an outage that is shorter than a poll', async () => {
+      await hold(NOW + POLL + LEASE);
+      for (const at of [NOW + POLL, NOW + POLL + 6001]) expect(await poll(at)).toEqual([]);
+      await server.redis.zadd(keysOf(fn).leases, 1, '1:1');
+      expect(await poll(NOW + POLL + 6001 + 2000)).toEqual([]);
     });
 
     it('counts the looks of their leader', async () => {

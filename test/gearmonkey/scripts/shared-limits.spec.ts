@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
-import { useRedis } from '../../support/use-redis.js';
+import { useRedisServer } from '../../support/use-redis.js';
 import { cancel, claim, enqueueLimited, LEASE_MS, look, NOW, readLimits, renew } from './scripts.js';
 
 describe('a limit that functions share', () => {
-  const server = useRedis();
+  const server = useRedisServer();
   const redis = () => server.redis;
   let [one, two, rules] = ['', '', { rules: '', shared: '1::' }];
   beforeEach(() => {
@@ -124,5 +124,38 @@ describe('a limit that functions share', () => {
     await claim(redis(), one, { slots: 0, outcomes: success('1:1'), now: NOW + LEASE_MS });
     const again = await claim(redis(), two, { now: NOW + LEASE_MS });
     expect(again.claims).toMatchObject([{ id: '1', stalls: 1 }]);
+  });
+
+  describe('after an outage', () => {
+    const [lease, grace, back] = [8000, 3000, NOW + 80_000];
+
+    beforeEach(async () => {
+      await add(two, 1);
+      await add(one, 1);
+      await claim(redis(), two, { lease });
+      await claim(redis(), one);
+      for (const at of [back, back + 1000, back + 2000]) expect(await take(one, [], at)).toEqual([]);
+    });
+
+    it('gives the workers of another function time to renew', async () => {
+      expect(await renew(redis(), two, back + 2000 + lease, ['1:1'])).toEqual([]);
+      expect(await take(one, [], back + grace)).toEqual([]);
+      expect(await renew(redis(), two, back + grace + lease, ['1:1'])).toEqual([]);
+    });
+
+    it('frees the places of one whose workers have died meanwhile', async () => {
+      expect(await take(one, [], back + grace)).toEqual(['1']);
+    });
+
+    it('leaves them to their function if this user may not read when it was looked at', async () => {
+      const keys = ['~[^r]*', '~retrying:*', `~recovery:${one}`];
+      await redis().acl('SETUSER', 'lacking', 'reset', 'on', '>x', '+@all', '&*', ...keys);
+      const lacking = redis().duplicate({ username: 'lacking', password: 'x' });
+      const claimed = await claim(lacking, one, { slots: 1, lease: LONG, now: back + grace });
+      lacking.disconnect();
+      await redis().acl('DELUSER', 'lacking');
+      expect(claimed.claims).toEqual([]);
+      expect(await redis().zscore(keysOf(two).leases, '1:1')).not.toBeNull();
+    });
   });
 });

@@ -61,7 +61,7 @@ end
 -- include outcomes: open_outcomes -- at the head these cost +20 % of a call of an idle worker
 -- include put-back: put_back -- at the head these cost +20 % of a call of an idle worker
 -- include queues: next_due -- at the head these cost +20 % of a call of an idle worker
--- include recovery: may_recover -- at the head these cost +20 % of a call of an idle worker
+-- include recovery: recoverable_until -- at the head these cost +20 % of a call of an idle worker
 -- include refuses-writes: refuses_writes -- at the head these cost +20 % of a call of an idle worker
 -- include rights: missing_right -- at the head these cost +20 % of a call of an idle worker
 -- include take: take -- at the head these cost +20 % of a call of an idle worker
@@ -231,9 +231,8 @@ local refusal = missing_right('HMGET', job, 'x') or missing_right('HSET', job, '
 if refusal then return refusal end
 settle()
 if keys.lists == '1' then try('EXPIRE', success_list, keys.list_seconds) end
-if ARGV[5] ~= '0' and may_recover(string.sub(keys.leases, #'lease:' + 1), now, lease, ARGV[5] - 1) then
-  open_unusual().recover_expired()
-end
+local ended = ARGV[5] ~= '0' and recoverable_until(string.sub(keys.leases, #'lease:' + 1), now, lease, ARGV[5] - 1)
+if ended then open_unusual().recover_expired(ended) end
 --- In the reply, false becomes nil, and a table ends before nil.
 local function reply(wait, of_limit)
   return { refused, turn.claims, turn.dropped, wait, turn.plain, of_limit or false, keys.ended_in_flow and 1 or nil }

@@ -23,7 +23,7 @@
 -- include limit-turns: add_turns
 -- include limits: open_limits
 -- include queues: is_waiting, next_due
--- include recovery: may_recover
+-- include recovery: recoverable_until
 -- include signals: give_signal
 
 local KEYS_A_FUNCTION, WORK_KEYS, WAKE = 11, 9, 6
@@ -116,7 +116,8 @@ local function look(leases, scheduled, high, normal, low, wake, ticks, control, 
     return -1, -1, 0
   end
   local expiry, wait, has_flows = first(leases), -1, false
-  local work = expiry and may_recover(fn, now, nil, every) and expiry <= now
+  local ended = expiry and recoverable_until(fn, now, nil, every)
+  local work = ended and expiry <= ended
   local keys = {
     limits = 'limit:' .. fn .. ':', wake = wake, jobs = 'job:' .. fn .. ':', scheduled = scheduled, control = control,
   }

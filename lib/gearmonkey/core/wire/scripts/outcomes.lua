@@ -159,9 +159,9 @@ local function open_outcomes(turn)
     if place then hooks.ended(place, member) end
   end
 
-  --- Gives back jobs whose leases have ended.
-  local function recover_expired()
-    local expired = call('ZRANGEBYSCORE', keys.leases, '-inf', stamp, 'LIMIT', '0', '100')
+  --- Gives back jobs whose leases have ended by then.
+  local function recover_expired(ended)
+    local expired = call('ZRANGEBYSCORE', keys.leases, '-inf', string.format('%.0f', ended), 'LIMIT', '0', '100')
     table.sort(expired, newest_first)
     turn.has_leases = true
     for _, member in ipairs(expired) do recover(member) end

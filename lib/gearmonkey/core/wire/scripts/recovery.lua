@@ -1,4 +1,4 @@
--- Gives may_recover
+-- Gives recoverable_until
 -- include calls: try
 -- include rights: missing_right
 
@@ -15,33 +15,70 @@ local function shorten_leases(fn, now, longest)
   end
 end
 
---- Whether leases have ended for a reason that is their worker's. `recovery:FN` is "looked:from:shortest:longest:late": when
---- leases were last looked at, from when on jobs may be recovered, the shortest and the longest lease that workers have,
---- in ms, and how many looks in a row were late. After a time in which no worker looked, the server itself was away, or
---- refused writes, so that none could renew: then all get part of a lease to do so. Calls that were sent before the outage
---- may come first after it, which is why the server decides. `lease` may be nil, if only a call that recovers is to begin
---- with it. `every` is how often the worker looks, in ms, if it polls. A function without a lease is not looked at while it
---- waits for jobs: that is no outage. A user who may renew none has not looked.
-local function may_recover(fn, now, lease, every)
-  local LONGEST_GAP, GRACE, MOST_LATE = 1500, 3 / 8, 8
+--- Part of a lease in which its worker renews it at least once, and some more for a line that has to come back.
+local GRACE = 3 / 8
+--- The longest pause, in ms, of a server with workers that do not poll. A worker looks each second.
+local LONGEST_GAP = 1500
+
+--- In how many ms all workers that live renew their leases, after a look before which none was for a while: by the leases that
+--- there were then. Older workers may have had longer ones.
+local function grace_of(leases, count, looked, shortest, longest, grace)
+  local last = try('ZRANGEBYSCORE', leases, '-inf', '+inf', 'WITHSCORES', 'LIMIT', count - 1, 1)
+  local left = not last.err and last[2] and last[2] - looked or 0
+  -- None had time left then: they waited for an earlier outage to end.
+  if left <= 0 then return grace > 0 and grace or GRACE * longest end
+  return GRACE * math.min(longest, math.max(shortest, (left + LONGEST_GAP) * 4 / 3))
+end
+
+--- Which leases have ended for a reason that is their worker's: those that did by the time that this returns; nil if that is not
+--- known of any. `recovery:FN` is "looked:from:shortest:longest:until:later:up:grace": when leases were last looked at; from when
+--- on all that have ended may be recovered; the shortest and the longest lease that workers have; and four for the time before
+--- `from`. All are in ms.
+---
+--- After a time in which no worker looked, the server was away, or refused writes, so that no worker could renew: then all
+--- get time to do so. Calls that were sent before the outage may come first after it, which is why the server decides.
+--- Where one outage follows another, or each look is late, that time would never be over: of the leases that had ended at a look,
+--- `later`, those may be recovered that still have when the server has been up for `grace` since then; `up` is for how long it has.
+---
+--- `lease` may be nil, if only a call that recovers is to begin with it. `every` is how often the worker looks, in ms, if it polls:
+--- beside workers with a short lease that is no excuse. A function without a lease is not looked at while it waits for jobs: that
+--- is no outage. A user who may renew none has not looked.
+local function recoverable_until(fn, now, lease, every)
   local key, leases = 'recovery:' .. fn, 'lease:' .. fn
-  if missing_right('ZADD', leases, '1', 'x') or missing_right('ZREM', leases, 'x') then return false end
+  if missing_right('ZADD', leases, '1', 'x') or missing_right('ZREM', leases, 'x') then return nil end
   local stored = try('GET', key)
-  local looked, from, shortest, longest, late =
-    string.match(type(stored) == 'string' and stored or '', '^(%d+):(%d+):(%d+):(%d+):(%d+)$')
-  looked, from, late = tonumber(looked), tonumber(from) or 0, tonumber(late) or 0
-  shortest, longest = tonumber(shortest) or lease, tonumber(longest) or lease
-  if not shortest then return true end
-  if lease then shortest, longest = math.min(shortest, lease), math.max(longest, lease) end
-  local went_back = looked and now < looked
-  if went_back then shorten_leases(fn, now, longest) end
-  local is_late = looked and now - looked > math.max(shortest / 4, LONGEST_GAP + every) and try('ZCARD', leases) ~= 0
-  -- Where every look is late, jobs would never be recovered: not too often in a row.
-  if went_back or (is_late and late < MOST_LATE) then
-    from, late = now + longest * GRACE, late + 1
-  elseif not is_late and now >= from then
-    late = 0
+  -- No right to that of another function, with which one of this user shares a limit.
+  if type(stored) == 'table' and not string.find(stored.err, 'WRONGTYPE', 1, true) then return nil end
+  local known, at = {}, 1
+  if type(stored) == 'string' and string.find(stored, '^[%d:]+$') then
+    for number in string.gmatch(stored, '%d+') do known[at], at = tonumber(number), at + 1 end
   end
-  try('SET', key, string.format('%.0f:%.0f:%.0f:%.0f:%.0f', now, from, shortest, longest, late), 'EX', '86400')
-  return now >= from
+  local looked, from, shortest, longest = known[1], known[2] or 0, known[3] or lease, known[4] or lease
+  local ended, later, up, grace = known[5] or 0, known[6] or 0, known[7] or 0, known[8] or 0
+  if not shortest then return now end
+  if lease then shortest, longest = math.min(shortest, lease), math.max(longest, lease) end
+
+  local gap = looked and now - looked or 0
+  local is_long = gap > math.max(shortest / 4, LONGEST_GAP, math.min(LONGEST_GAP + every, shortest * 5 / 8))
+  local count = is_long and try('ZCARD', leases)
+  if gap < 0 then
+    shorten_leases(fn, now, longest)
+    grace = GRACE * longest
+    from, ended, later = now + grace, 0, 0
+  elseif is_long and count ~= 0 then
+    grace = grace_of(leases, count, looked, shortest, longest, grace)
+    from = now + grace
+    if later == 0 then later, up = now, 0 else up = up + math.min(gap, LONGEST_GAP + every) end
+  elseif is_long or now >= from then
+    ended, later = 0, 0
+    if is_long and lease then shortest, longest = lease, lease end
+  else
+    up = up + gap
+  end
+  if later > 0 and up >= grace then ended, later, up = later, now, 0 end
+  local texts = {}
+  for i, number in ipairs({ now, from, shortest, longest, ended, later, up, grace }) do texts[i] = string.format('%.0f', number) end
+  try('SET', key, table.concat(texts, ':'), 'EX', '86400')
+  if now >= from then return now end
+  return ended > 0 and ended or nil
 end

@@ -13,13 +13,13 @@
 local expiry, worker = clock(ARGV[1]) + tonumber(ARGV[2]), ARGV[3]
 local lost = {}
 
---- Most jobs end before their first renewal, so this costs them nothing.
+--- Most jobs end before their first renewal, so this costs them nothing. Without a right to it leases are renewed all the same.
 local function note_worker(member)
   local id, token = string.match(member, '^(.*):(%d+)$')
   if not id then return end
   local known = redis.pcall('HMGET', KEYS[2] .. id, 'token', 'worker')
   local name = token .. ':' .. worker
-  if known[1] == token and known[2] ~= name then redis.call('HSET', KEYS[2] .. id, 'worker', name) end
+  if known[1] == token and known[2] ~= name then redis.pcall('HSET', KEYS[2] .. id, 'worker', name) end
 end
 
 --- False if the lease is lost.

@@ -1,6 +1,7 @@
 -- Gives add_turns
 -- include calls: call, try
 -- include look-again: look_again_at
+-- include recovery: recoverable_until
 
 --- Adds what a claim needs of a limit: claims that give each key its turn, and moving what is due. `limits.keys` has also
 --- control and scheduled.
@@ -111,21 +112,26 @@ local function add_turns(limits)
       local is_other = fn and string.sub(marked, 1, #limits.mark) ~= limits.mark
       -- Without a right to these leases, such a job counts until a worker of its function has recovered it.
       local ends = is_other and try('ZSCORE', 'lease:' .. fn, member)
-      if type(ends) == 'string' then act(tonumber(ends), 'lease:' .. fn, member, marked) end
+      if type(ends) == 'string' then act(tonumber(ends), fn, member, marked) end
     end
   end
 
   --- When a running job of another function may lose its lease: no worker may be left that would recover it.
   local function first_end(key)
     local first = limits.NEVER
-    each_other(key, function(ends) first = math.min(first, math.max(ends, now + 1)) end)
+    -- One that has ended may get time to be renewed.
+    each_other(key, function(ends) first = math.min(first, ends > now and ends or now + RETRY_MS) end)
     return first
   end
 
   --- Frees the places of other functions' jobs whose leases have ended. Their workers can't renew them any more.
   local function free_others(key)
-    each_other(key, function(ends, leases, member, marked)
+    local recoverable = {}
+    each_other(key, function(ends, fn, member, marked)
       if ends > now then return end
+      if recoverable[fn] == nil then recoverable[fn] = recoverable_until(fn, now, nil, 0) or 0 end
+      if ends > recoverable[fn] then return end
+      local leases = 'lease:' .. fn
       local noted = try('ZADD', leases, '0', 'given-up:' .. member)
       if type(noted) ~= 'number' then return end
       call('ZREM', leases, member)
