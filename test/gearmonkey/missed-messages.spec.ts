@@ -14,7 +14,7 @@ import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 
-/** A store whose messages may be lost, and whose enqueues resolve when a test says so. */
+/** A store whose messages may be lost, which is sent no outputs, and whose enqueues resolve when a test says so. */
 class TroubledStore extends EmbeddedStore {
   deaf = false;
   /** Called in each read of jobs, which waits for it. */
@@ -42,8 +42,9 @@ class TroubledStore extends EmbeddedStore {
   override listen(fn: string, listener: JobListener): Promise<() => void> {
     if (this.refusal) return Promise.reject(this.refusal);
     this.listeners.add(listener);
+    const { replied: _, ...heard } = listener;
     return super.listen(fn, {
-      ...listener,
+      ...heard,
       event: (event) => {
         if (!this.deaf) listener.event(event);
       },

@@ -186,6 +186,15 @@ describe('recovery.lua', () => {
     expect(await ask(back + GRACE)).toEqual(['1']);
   });
 
+  it('takes no lease for ended that has not, when the clock went back after an outage', async () => {
+    expect(await ask(NOW + 10 * LEASE)).toEqual([]);
+    const back = NOW - 10 * LEASE;
+    expect(await ask(back)).toEqual([]);
+    await server.redis.zadd(keysOf(fn).leases, back + GRACE + LEASE, '1:1');
+    await askUntil(back + GRACE, back);
+    expect(await ask(back + GRACE)).toEqual([]);
+  });
+
   it('counts the looks of a leader, who wakes no worker before the time is over', async () => {
     for (let at = NOW + 1000; at <= NOW + LEASE; at += 1000) await look(server.redis, [fn], at);
     expect(await marked()).toBe(1);
