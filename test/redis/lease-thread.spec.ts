@@ -23,6 +23,8 @@ const { sha, text } = scriptOf<[], string[]>(
   () => [],
 );
 
+const ignore = () => undefined;
+
 describe('LeaseThread', () => {
   const server = useRedis();
   let key: string;
@@ -87,6 +89,23 @@ describe('LeaseThread', () => {
     await eventually(async () => expect(await server.redis.hlen(key)).toBe(ids.length));
     const sizes = await server.redis.zrange(`${key}:sizes`, '0', '-1');
     expect(Math.max(...sizes.map(Number))).toBe(CHUNK);
+  });
+
+  it('tries again soon after refusals, not after the time from one renewal to the next', async () => {
+    const { keeper: connection } = toPlainConnection(server.url, 'keeper') as { keeper: PlainConnection };
+    const patient = new LeaseThread({ connection, interval: 3_600_000 }, ignore, ignore);
+    const { sha: refused, text: refusing } = scriptOf<[], string[]>(
+      `if redis.call('INCR', KEYS[1] .. ':tries') < 4 then return redis.error_reply('no') end
+      redis.call('HSET', KEYS[1], ARGV[1], 1)
+      return {}`,
+      () => [],
+    );
+    patient.setGroups([
+      { name: 'fn', renew: { script: { sha: refused, text: refusing }, keys: [key], args: [] } },
+    ]);
+    patient.hold(claim('7'), 'fn');
+    await eventually(async () => expect(await renewals('7:1')).toBe(1));
+    await patient.close();
   });
 
   it('reports leases that are lost', async () => {
