@@ -126,6 +126,33 @@ describe('A watcher', () => {
   });
 });
 
+describe('A result of a job that waits for others', () => {
+  stopWorkersAfterEach();
+
+  it('tells that it has expired without a worker, though it was read while the others ended', async () => {
+    const server = embeddedServer('memory:');
+    const store = new TroubledStore(server);
+    const client = new GearMonkeyClient(store);
+    const near = new GearMonkeyClient(new EmbeddedStore(server));
+    const [end, begun, read] = [gate(), gate(), gate()];
+    await runWorker(openEmbedded(server).source, 'first', () => end.passed);
+    const first = await client.run('first', 'x');
+    const job = await client.run('fn', 'x', { after: [first], expires: 300 });
+    store.reading = async () => {
+      begun.open();
+      await read.passed;
+    };
+    const result = job.result({ timeout: '20s' });
+    await begun.passed;
+    end.open();
+    await eventually(async () => expect((await near.get('fn', job.id))?.waitsForJobs).toBeUndefined());
+    read.open();
+    await expect(result).rejects.toMatchObject({ cause: { code: 'JOB_EXPIRED' } });
+    await client.close();
+    await near.close();
+  });
+});
+
 describe('A client that was refused a channel', () => {
   stopWorkersAfterEach();
 
