@@ -53,6 +53,29 @@ export async function readSchedules(
   return Promise.all(found);
 }
 
+/** One that was read before, as it is now; undefined if it is gone. */
+export async function readAgain(
+  redis: Redis | Cluster,
+  base: string,
+  { key }: StoredForeignSchedule,
+): Promise<StoredForeignSchedule | undefined> {
+  const score = await redis.zscore(`${base}repeat`, key);
+  return score === null ? undefined : readSchedule(redis, base, key, score);
+}
+
+/** In ms. Longer ago no worker has taken the due job: it waits behind others. */
+const JUST_DUE_MS = 10_000;
+
+/**
+ * Whether a worker may be about to add the next job: in Bull and BullMQ 4 it does so some milliseconds after it has taken the due one.
+ * A schedule that was moved in between would go on in both systems.
+ *
+ * @param now in ms since 1970, of the server; the clock of the worker may differ by some seconds
+ */
+export function isBetweenJobs({ score, job }: StoredForeignSchedule, now: number): boolean {
+  return job?.due === undefined && Math.abs(now - Number(score)) < JUST_DUE_MS;
+}
+
 async function readSchedule(
   redis: Redis | Cluster,
   base: string,
@@ -81,12 +104,22 @@ async function hashOf(redis: Redis | Cluster, key: string): Promise<Record<strin
   });
 }
 
-/** The ids that the next job may have: of schedulers, of repeatable jobs of BullMQ 4, and of Bull. */
+/**
+ * The ids that the next job may have: of schedulers, of repeatable jobs of BullMQ 4, and of Bull. Keys of these begin with the name
+ * of the job and its id, and a name may have colons.
+ */
 function idsOfNext(key: string, score: string): string[] {
-  const [name = '', id = ''] = key.split(':');
-  const old = (jobId: string) => `repeat:${md5(name + jobId + md5(key))}:${score}`;
-  return [`repeat:${key}:${score}`, old(id), old(id === '' ? ':' : `${id}:`)];
+  const parts = key.split(':');
+  const old = (name: string, jobId: string) => `repeat:${md5(name + jobId + md5(key))}:${score}`;
+  const olds = parts.slice(1, MOST_PARTS).flatMap((id, index) => {
+    const name = parts.slice(0, index + 1).join(':');
+    return [old(name, id), old(name, id === '' ? ':' : `${id}:`)];
+  });
+  return [`repeat:${key}:${score}`, ...olds];
 }
+
+/** Of a key that are looked at for the name of its job. */
+const MOST_PARTS = 10;
 
 function md5(text: string): string {
   return createHash('md5').update(text).digest('hex');
@@ -96,7 +129,7 @@ function md5(text: string): string {
  * The schedule that takes its place, or undefined if none would have the same times: then it stays.
  *
  * @param queue the queue that it is of
- * @param now in ms since 1970, of this machine
+ * @param now in ms since 1970, of the queue's server
  */
 export async function planSchedule(
   stored: StoredForeignSchedule,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster, Redis } from 'ioredis';
 import type { GearMonkeyClient } from '../gearmonkey/client.js';
 import type { KeysOf } from '../gearmonkey/core/wire/protocol.js';
@@ -7,7 +8,9 @@ import type { RedisConnection } from '../redis/redis-connection.js';
 import { askServer } from './ask-server.js';
 import { Carrier, type Destinations } from './carry.js';
 import {
+  isBetweenJobs,
   planSchedule,
+  readAgain,
   readSchedules,
   recurOptions,
   type PlannedSchedule,
@@ -57,6 +60,11 @@ const MAX_LOOKS = 1_000_000;
 /** Events that a queue keeps if it does not say how many. */
 const DEFAULT_EVENTS = 10_000;
 
+/** How long a schedule is looked at whose next job is about to be added, how often, and for all schedules of a queue, in ms. */
+const NEXT_JOB_MS = 2000;
+const NEXT_JOB_STEP_MS = 50;
+const NEXT_JOBS_MS = 30_000;
+
 /** A batch as the journal has it. */
 interface Batch {
   /** Tells it from those of other processes. */
@@ -93,6 +101,8 @@ export class QueueImport {
   private stayed = 0;
   private events: number | '' = '';
   private steps = 0;
+  /** What is left of the time for next jobs. */
+  private waitsLeft = NEXT_JOBS_MS;
 
   constructor(
     private readonly servers: ImportServers,
@@ -309,10 +319,11 @@ export class QueueImport {
     for (let looked = 0, first = 0; looked <= length && !signal.aborted;) {
       const page = await this.ask((redis) => readSchedules(redis, this.base, first, batch));
       if (page.length === 0) return;
-      for (const stored of page) {
+      for (const found of page) {
         looked += 1;
         if (signal.aborted) return;
-        if (await this.moveSchedule(stored)) continue;
+        const stored = await this.betweenNoJobs(found);
+        if (!stored || (await this.moveSchedule(stored))) continue;
         first += 1;
         const stays = !this.goingSchedules.has(stored.key);
         if (stays && stored.job) this.keptNext.add(stored.job.id);
@@ -320,10 +331,29 @@ export class QueueImport {
     }
   }
 
+  /** The schedule, once its next job is there, or none will come soon: then no worker runs its jobs. Undefined if it is gone. */
+  private async betweenNoJobs(found: StoredForeignSchedule): Promise<StoredForeignSchedule | undefined> {
+    const { dryRun, signal } = this.options;
+    let stored: StoredForeignSchedule | undefined = found;
+    for (let waited = 0; waited < NEXT_JOB_MS && this.waitsLeft > 0; waited += NEXT_JOB_STEP_MS) {
+      if (dryRun || signal.aborted || !stored || !isBetweenJobs(stored, await this.now())) break;
+      await sleep(NEXT_JOB_STEP_MS);
+      this.waitsLeft -= NEXT_JOB_STEP_MS;
+      stored = await this.ask((redis) => readAgain(redis, this.base, found));
+    }
+    return stored;
+  }
+
+  /** By the clock of the queue's server: that of this machine may be wrong. */
+  private async now(): Promise<number> {
+    const [seconds, microseconds] = await this.ask((redis) => redis.time());
+    return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
+  }
+
   /** Returns whether it has left its queue. */
   private async moveSchedule(stored: StoredForeignSchedule): Promise<boolean> {
     const { queue, rules, dryRun } = this.options;
-    const planned = await planSchedule(stored, queue, rules.functionOf, Date.now());
+    const planned = await planSchedule(stored, queue, rules.functionOf, await this.now());
     const reason = planned ? await this.whyKept(planned) : 'schedule';
     if (!planned || reason !== undefined) {
       this.count.left(reason ?? 'schedule', stored.key);

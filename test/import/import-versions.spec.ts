@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type * as BullMQ from 'bullmq';
+import { until } from '../support/until.js';
 import { useImport } from './import-rig.js';
 
 const require = createRequire(import.meta.url);
@@ -23,6 +25,8 @@ interface BullQueue {
   add(name: string, data: object, options?: object): Promise<unknown>;
   getNextJob(): Promise<{ moveToFailed(error: Error, ignoreLock: boolean): Promise<unknown> }>;
   pause(): Promise<void>;
+  getJob(id: string): Promise<{ name: string; data: object; opts: object }>;
+  nextRepeatableJob(name: string, data: object, options: object, isThere: boolean): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -167,6 +171,26 @@ describe('an import', () => {
       every: { every: HOUR },
     });
     await expect(rig.source.exists('bull:mail:priority', 'bull:mail:paused')).resolves.toBe(0);
+  });
+
+  it('moves a repeatable job of Bull whose worker is about to add the next job, with that job', async () => {
+    const Bull = require('bull') as new (name: string, options: object) => BullQueue;
+    const queue = new Bull('mail', { redis: rig.connection });
+    open.push(queue);
+    await queue.isReady();
+    await queue.add('mail:send', { n: 1 }, { repeat: { every: 1000 } });
+    const [id = '', due] = await rig.source.zrange('bull:mail:delayed', '0', '-1', 'WITHSCORES');
+    expect(Number(due)).toBeGreaterThan(0);
+    const job = await queue.getJob(id);
+    // As a worker takes it, when it is due.
+    await until(() => Date.now() >= Number(id.split(':').at(-1)));
+    await rig.source.multi().zrem('bull:mail:delayed', id).lpush('bull:mail:active', id).exec();
+    const importing = rig.import({ system: 'bull' });
+    await sleep(200);
+    // It has looked whether the schedule is there before, which it says with the last argument.
+    await queue.nextRepeatableJob(job.name, job.data, job.opts, true);
+    await expect(importing).resolves.toMatchObject({ moved: { schedules: 1 }, left: [{ reason: 'active' }] });
+    await expect(rig.source.exists('bull:mail:repeat', 'bull:mail:delayed')).resolves.toBe(0);
   });
 
   it('moves jobs of bee-queue', async () => {
