@@ -7,7 +7,7 @@ import { JOB_STATES } from '../lib/job/job-state.js';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** They read and write the wire, or have the words of another system, such as those of Nest's errors. */
 const OF_THE_WIRE =
-  /^lib\/(?:gearmonkey\/core\/(?:wire|source)|memory|doctor|jq|jobd|qless)\/|^lib\/gearmonkey\/redis-store\.ts$|^lib\/gearmonkey\/features\/(?:flows\/redis-flows|limits\/source-limits|views\/(?:failed-jobs|listed-job|redis-views))\.ts$|^lib\/dashboard\/job-(?:reads|view)\.ts$|^lib\/nest\/gearmonkey-exception\.filter\.ts$|^docs\/(?:notes|systems|understand)\/|^docs\/(?:guides\/other-languages|operate\/(?:security|jq-.*))\.md$|^sample\/05-jobd\//;
+  /^lib\/(?:gearmonkey\/core\/(?:wire|source)|memory|doctor|jq|jobd|qless)\/|^lib\/gearmonkey\/redis-store\.ts$|^lib\/gearmonkey\/features\/(?:flows\/redis-flows|limits\/(?:limit-checks|source-limits)|views\/(?:failed-jobs|listed-job|redis-views))\.ts$|^lib\/dashboard\/job-(?:reads|view)\.ts$|^lib\/nest\/gearmonkey-exception\.filter\.ts$|^docs\/(?:notes|systems|understand)\/|^docs\/(?:guides\/other-languages|operate\/(?:security|jq-.*))\.md$|^sample\/05-jobd\//;
 /** What a worker says of a run is no state of a job. */
 const OUTCOME = /^lib\/(?:worker|testing)\/|^lib\/job\/(?:job-source|instrumentation)\.ts$/;
 
