@@ -322,7 +322,7 @@ export class QueueImport {
       for (const found of page) {
         looked += 1;
         if (signal.aborted) return;
-        const stored = await this.betweenNoJobs(found);
+        const stored = await this.withNextJob(found);
         if (!stored || (await this.moveSchedule(stored))) continue;
         first += 1;
         const stays = !this.goingSchedules.has(stored.key);
@@ -332,7 +332,7 @@ export class QueueImport {
   }
 
   /** The schedule, once its next job is there, or none will come soon: then no worker runs its jobs. Undefined if it is gone. */
-  private async betweenNoJobs(found: StoredForeignSchedule): Promise<StoredForeignSchedule | undefined> {
+  private async withNextJob(found: StoredForeignSchedule): Promise<StoredForeignSchedule | undefined> {
     const { dryRun, signal } = this.options;
     let stored: StoredForeignSchedule | undefined = found;
     for (let waited = 0; waited < NEXT_JOB_MS && this.waitsLeft > 0; waited += NEXT_JOB_STEP_MS) {

@@ -168,7 +168,7 @@ function lossOf(value: unknown): string | undefined {
 }
 
 /** Whether a codec for plain data would lose this object. */
-export function isLost(value: unknown): boolean {
+function isLost(value: unknown): boolean {
   return lossOf(value) !== undefined;
 }
 
@@ -178,14 +178,14 @@ export function isLost(value: unknown): boolean {
  *
  * @throws TypeError with the path and the remedy
  */
-export function refuseLost(value: unknown, json: string): void {
+function refuseLost(value: unknown, json: string): void {
   if (typeof value !== 'object' || value === null) return;
   const found = lossIn(value, '', { left: json.includes('{}') ? Infinity : MAX_SEARCHED });
   if (found !== undefined) throw new TypeError(found);
 }
 
 /** The same for a value of which it is known that something is lost. @throws TypeError */
-export function refuseLostSomewhere(value: unknown): void {
+function refuseLostSomewhere(value: unknown): void {
   const found = lossIn(value, '', { left: Infinity });
   if (found !== undefined) throw new TypeError(found);
 }

@@ -17,14 +17,9 @@ import { MAX_SPAN_MS } from '../job/duration.js';
 import { messageOf } from '../job/errors.js';
 import type { Claim, Outcome, SourceLimit } from '../job/job-source.js';
 import { memberOf } from '../redis/lease-keeper.js';
-import { dueOf, EmbeddedWaiting, inOrder, TAKEN } from './waiting-jobs.js';
+import { dueOf, EmbeddedWaiting, inOrder, TAKEN, type WaitingJob } from './waiting-jobs.js';
 import { areTicksReal } from './real-time.js';
-import {
-  LimitedJobs,
-  ownLimit,
-  withOwnLimit,
-  type WaitingJob,
-} from '../gearmonkey/features/limits/limited-jobs.js';
+import { LimitedJobs, ownLimit, withOwnLimit } from '../gearmonkey/features/limits/limit-testing.js';
 import { JobTestingError } from './testing-errors.js';
 
 /** Shorter than the default timeout of test runners. */

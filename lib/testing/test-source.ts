@@ -7,7 +7,7 @@ import { hasExpired, type JobName, type JobRecords } from './job-records.js';
 import { turnOfEventLoop } from './real-time.js';
 import { ENDINGS, type Ending, type Permit, type Permits } from './run-permits.js';
 import { runnableOf, waitingOf, type TestBackend } from './test-backend.js';
-import type { WaitingJob } from '../gearmonkey/features/limits/limited-jobs.js';
+import type { WaitingJob } from './waiting-jobs.js';
 import { tickNow, type Ticked } from './test-ticks.js';
 import type { Changes } from './changes.js';
 import type { FlowEnds } from './flow-ends.js';

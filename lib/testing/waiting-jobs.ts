@@ -1,8 +1,13 @@
 import type { EmbeddedServer } from '../embedded/embedded-server.js';
 import type { SortedSet } from '../embedded/store/sorted-set.js';
 import { NEVER_SECONDS } from '../job/flows.js';
-import type { WaitingJob } from '../gearmonkey/features/limits/limited-jobs.js';
 import type { FunctionKeys } from '../gearmonkey/core/wire/protocol.js';
+
+/** A waiting job, and when it may run in ms since 1970; 0 means immediately. */
+export interface WaitingJob {
+  readonly id: string;
+  readonly due: number;
+}
 
 /** Scores up to this one are for a job that is being taken, and for those that it goes before. */
 export const TAKEN = 0.001;

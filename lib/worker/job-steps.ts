@@ -164,7 +164,7 @@ export class JobSteps {
   async end(): Promise<void> {
     await this.underWay.end();
     const recorded = await this.recorded;
-    const left = recorded?.names.slice(this.called.length).find((name) => has(recorded, name));
+    const left = recorded?.names.slice(this.called.length).find((name) => hasRecorded(recorded, name));
     if (left !== undefined) this.changed(`"${left}" is gone`);
   }
 
@@ -203,8 +203,9 @@ export class JobSteps {
     const name = this.called[index] ?? '';
     const before = names[index];
     if (before === name) return;
-    if (before !== undefined && has(recorded, before)) this.changed(`"${name}" stands where "${before}" was`);
-    if (has(recorded, name))
+    if (before !== undefined && hasRecorded(recorded, before))
+      this.changed(`"${name}" stands where "${before}" was`);
+    if (hasRecorded(recorded, name))
       this.changed(`"${name}" stood at place ${names.indexOf(name) + 1}, now at ${index + 1}`);
   }
 
@@ -280,7 +281,7 @@ export class JobSteps {
 }
 
 /** What earlier runs of a job have recorded. */
-export interface Recorded {
+interface Recorded {
   readonly names: readonly string[];
   readonly steps: ReadonlyMap<string, StoredStep>;
   readonly cursors: ReadonlyMap<string, Uint8Array>;
@@ -294,7 +295,7 @@ export interface Recorded {
 const MARK = 1_000_000;
 
 /** Asks nothing in a job's first run. A list of another `version` counts as none. */
-export async function readRecorded({
+async function readRecorded({
   claim,
   records,
   version,
@@ -303,12 +304,12 @@ export async function readRecorded({
   readonly records: StepRecords | undefined;
   readonly version: string;
 }): Promise<Recorded> {
-  if (!records || claim.token % MARK === 1) return nothing([]);
+  if (!records || claim.token % MARK === 1) return nothingRecorded([]);
   const list = readStepList((await records.read(claim, [STEPS_FIELD])).get(STEPS_FIELD));
-  if (!list || list.names.length === 0) return nothing([]);
+  if (!list || list.names.length === 0) return nothingRecorded([]);
   const { names } = list;
   const fields = names.flatMap((name) => [stepField(name), cursorField(name), waitField(name)]);
-  if (list.version !== version) return nothing(fields);
+  if (list.version !== version) return nothingRecorded(fields);
   const stored = await records.read(claim, fields);
   const steps = names.flatMap((name) => {
     const step = readStep(stored.get(stepField(name)));
@@ -323,11 +324,11 @@ export async function readRecorded({
 }
 
 /** Whether something depends on this name. */
-export function has({ steps, cursors, waits }: Recorded, name: string): boolean {
+function hasRecorded({ steps, cursors, waits }: Recorded, name: string): boolean {
   return steps.has(name) || cursors.has(name) || waits.has(name);
 }
 
-function nothing(outdated: readonly string[]): Recorded {
+function nothingRecorded(outdated: readonly string[]): Recorded {
   return { names: [], steps: new Map(), cursors: new Map(), waits: new Set(), outdated };
 }
 
@@ -343,7 +344,7 @@ const BESIDE_A_WAIT =
  * What a handler has begun and not ended: any number of steps, or one wait for signals. It can't be told whether a handler
  * that has called for both waits for all of it, or has gone on with what came first.
  */
-export class UnderWay {
+class UnderWay {
   private readonly steps = new Set<Promise<unknown>>();
   private waiting?: readonly string[];
   private refused?: ConfigurationError;

@@ -29,7 +29,7 @@ describe('The embedded server in a process that is busy', () => {
     );
     const jobs = await client.runMany('waits', ['a', 'b']);
     await eventually(() => expect(begun).toHaveLength(2));
-    for (let round = 0; round < 2; round++) await client.call('busy', round, { timeout: '20s' });
+    for (let round = 0; round < 4; round++) await client.call('busy', round, { timeout: '20s' });
     end.open();
     await expect(Promise.all(jobs.map((job) => job.result({ timeout: '20s' })))).resolves.toEqual(['a', 'b']);
     log.push(...first.said, ...second.said, ...busy.said);
@@ -41,7 +41,7 @@ describe('The embedded server in a process that is busy', () => {
     const rig = await memoryRig();
     let runs = 0;
     const handle = () => {
-      holdEventLoop(LEASE_MS * 1.5);
+      holdEventLoop(LEASE_MS * 2);
       return (runs += 1);
     };
     const { said } = await runWorker(rig.source({ lease: LEASE_MS }), 'fn', handle, { concurrency: 3 });

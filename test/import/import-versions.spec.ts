@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type * as BullMQ from 'bullmq';
 import { until } from '../support/until.js';
@@ -185,8 +184,12 @@ describe('an import', () => {
     // As a worker takes it, when it is due.
     await until(() => Date.now() >= Number(id.split(':').at(-1)));
     await rig.source.multi().zrem('bull:mail:delayed', id).lpush('bull:mail:active', id).exec();
+    await rig.source.config('RESETSTAT');
     const importing = rig.import({ system: 'bull' });
-    await sleep(200);
+    // It looks at the schedule again and again, each time by the server's clock.
+    const looks = async () =>
+      Number(/cmdstat_time:calls=(\d+)/.exec(await rig.source.info('commandstats'))?.[1] ?? 0);
+    await until(async () => (await looks()) > 4);
     // It has looked whether the schedule is there before, which it says with the last argument.
     await queue.nextRepeatableJob(job.name, job.data, job.opts, true);
     await expect(importing).resolves.toMatchObject({ moved: { schedules: 1 }, left: [{ reason: 'active' }] });

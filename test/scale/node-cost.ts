@@ -25,8 +25,6 @@ export interface NodeFigures {
 
 /** How far a figure may be above its budget. */
 const SLACK = { promises: 0.03, bytes: 0.05, functions: 0.03, files: 0.03 };
-/** A call waits between its steps: on a busy machine its worker blocks for the next job once more. */
-const BYTES_OF_CALL = 0.08;
 
 const RECORD = 'RECORD_BUDGETS=1 npm test -- test/scale/node-budget';
 
@@ -40,20 +38,16 @@ export function judge(figures: NodeFigures, budget: NodeFigures): string[] {
   ];
 }
 
-export function isWithin(name: string, figure: keyof typeof SLACK, cost: number, budget: number): boolean {
-  return cost <= budget * (1 + slackOf(name, figure));
-}
-
-function slackOf(name: string, figure: keyof typeof SLACK): number {
-  return name === 'call, one at a time' && figure === 'bytes' ? BYTES_OF_CALL : SLACK[figure];
+export function isWithin(figure: keyof typeof SLACK, cost: number, budget: number): boolean {
+  return cost <= budget * (1 + SLACK[figure]);
 }
 
 function compare<Cost extends object>(name: string, cost: Cost, budget: Cost | undefined): string[] {
   if (!budget) return [`${name} has no budget. Record one: ${RECORD}`];
   return (Object.keys(cost) as (keyof Cost & keyof typeof SLACK)[]).flatMap((figure) => {
-    const [is, was, slack] = [Number(cost[figure]), Number(budget[figure]), slackOf(name, figure)];
+    const [is, was, slack] = [Number(cost[figure]), Number(budget[figure]), SLACK[figure]];
     const said = `${name}: ${round(is)} ${figure}, and the budget is ${was}.`;
-    if (!isWithin(name, figure, is, was))
+    if (!isWithin(figure, is, was))
       return [
         `${said} A job that does not use a feature pays nothing for it. If it has to, record it: ${RECORD}`,
       ];

@@ -5,12 +5,6 @@ import type { FunctionKeys } from '../../core/wire/protocol.js';
 import * as limitScripts from './limit-scripts.js';
 import type { LimitRules } from '../../../job/limit.js';
 
-/** A waiting job, and when it may run in ms since 1970; 0 means immediately. */
-export interface WaitingJob {
-  readonly id: string;
-  readonly due: number;
-}
-
 const PRIORITIES = ['high', 'normal', 'low'] as const;
 
 /** Where a limit counts, and its rate. */
@@ -18,6 +12,11 @@ interface OpenLimit {
   readonly space: string;
   readonly max: number;
   readonly per: number;
+}
+
+interface Due {
+  readonly id: string;
+  readonly due: number;
 }
 
 interface Place {
@@ -49,12 +48,12 @@ export class LimitedJobs {
     await limitScripts.setLimit.run(this.redis, [control, limits, wake], 'limit', ...texts);
   }
 
-  /** In the order in which they run. One whose key starts none for a time is due then. */
-  async waiting(now: number): Promise<WaitingJob[]> {
+  /** In the order in which they run, with the ms since 1970 when each may, 0 for now. One whose key starts none for a time is due then. */
+  async waiting(now: number): Promise<Due[]> {
     const limit = await this.open();
     if (!limit) return [];
     const due = await this.later();
-    const found: WaitingJob[] = [];
+    const found: Due[] = [];
     for (const [id, { key, at }] of due)
       found.push({ id, due: Math.max(at, await this.blockedUntil(limit, key, id, due)) });
     found.sort((one, other) => one.due - other.due || Number(one.id) - Number(other.id));
