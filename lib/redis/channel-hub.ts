@@ -5,6 +5,7 @@ import type { ConnectionLog } from './outage-log.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isReply, isTransientReply } from './redis-errors.js';
 import { pauseAfter } from './retry.js';
+import { repeat } from './rounds.js';
 
 export interface ChannelListener {
   message(text: string): void;
@@ -31,7 +32,7 @@ const PATIENT_PINGS = 4;
 export class ChannelHub {
   private readonly channels = new Map<string, Channel>();
   private attached = false;
-  #pings?: NodeJS.Timeout;
+  #endPings?: () => void;
   private pingsLeft = 0;
   private closed = false;
 
@@ -63,7 +64,7 @@ export class ChannelHub {
 
   close(): void {
     this.closed = true;
-    clearInterval(this.#pings);
+    this.#endPings?.();
     for (const { refuse } of this.channels.values()) refuse(closedError());
     this.channels.clear();
     this.connection.close();
@@ -107,7 +108,7 @@ export class ChannelHub {
         if (again) this.resync();
       });
     });
-    this.#pings = setInterval(() => void this.ping(), PING_MS).unref();
+    this.#endPings = repeat(PING_MS, () => void this.ping());
   }
 
   /** If no reply comes within the connection's limit, the socket is replaced. */

@@ -3,6 +3,7 @@ import { messageOf } from '../job/errors.js';
 import { LeaseThread, type LeaseGroup } from './lease-thread.js';
 import type { PlainConnection } from './plain-connection.js';
 import type { RedisConnection } from './redis-connection.js';
+import { repeat } from './rounds.js';
 
 export { memberOf, type LeaseGroup } from './lease-thread.js';
 
@@ -34,7 +35,7 @@ export interface LeaseKeeperOptions {
 export class LeaseKeeper {
   private thread: LeaseThread | undefined;
   private isStandingIn = false;
-  private readonly timer: NodeJS.Timeout;
+  private readonly endChecks: () => void;
 
   constructor(private readonly options: LeaseKeeperOptions) {
     const { connections, interval, onLost, onProblem } = options;
@@ -42,7 +43,7 @@ export class LeaseKeeper {
     if (obstacle !== undefined) onProblem(withoutThread(obstacle));
     if (connection)
       this.thread = new LeaseThread({ connection, interval }, onLost, (error) => this.failed(error));
-    this.timer = setInterval(() => void this.renewIfNeeded(), interval).unref();
+    this.endChecks = repeat(interval, () => void this.renewIfNeeded());
   }
 
   /** Which thread renews the leases now. */
@@ -69,7 +70,7 @@ export class LeaseKeeper {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.timer);
+    this.endChecks();
     await this.thread?.close();
   }
 

@@ -3,6 +3,7 @@ import { toCause } from '../job/cause.js';
 import { isReply } from './redis-errors.js';
 import { hasNoRoom, isCut } from './trouble.js';
 import { SILENCE_MS } from './own-settings.js';
+import { repeat, ROUND_MS } from './rounds.js';
 
 /** Knows why there is no line to a server, and whether that is an outage. */
 export class LineWatch {
@@ -65,14 +66,15 @@ function unanswered(message: string): Error {
 /** 1 Mbit/s: slower lines are not supported. */
 const SLOWEST_BYTES_PER_MS = 128;
 
-/** How long a reply may take after the wait that its command asked for. */
-const WAIT_GRACE_MS = 500;
+/** How long a reply may take at least, after the wait that its command asked for. */
+const WAIT_GRACE_MS = 1000;
 
-const LOOK_MS = 250;
-/** After so many looks without a reply or a command that waits for one, a line is idle. */
-const IDLE_LOOKS = 2;
+/** How far looks at an overdue reply are apart, and how many there are: between two, the process can read. */
+const [LOOK_MS, LOOKS] = [250, 2];
+/** After so long without a reply or a command that waits for one, a line is idle. */
+const IDLE_MS = 500;
 /** Of real time, also when a test of the app has faked timers since. */
-const { setInterval, clearInterval } = globalThis;
+const { setTimeout, clearTimeout } = globalThis;
 
 interface Command {
   readonly name?: string;
@@ -85,40 +87,99 @@ interface Internals {
 }
 
 /**
- * Ends each socket whose next reply is overdue. Time is counted in looks, between which the process can read: while it
- * is busy or has no processor, it does not take its own silence for the server's. ioredis' own timer would.
+ * Ends each socket whose next reply is overdue. ioredis' own timer would take the silence of a busy process for the server's.
  *
- * @returns whether the line is idle, or was when it broke: servers and proxies close such ones
+ * @returns whether the line was idle when it broke: servers and proxies close such ones
  */
 export function endWhenSilent(client: Redis): () => boolean {
   const internals = client as unknown as Internals;
-  let idle = 0;
+  const next = () => internals.commandQueue.peekFront()?.command;
+  let replies: ReplyWatch | undefined;
   client.options.socketTimeout = undefined;
-  client.on('connect', () => {
-    const { stream } = client;
-    let looks = 0;
-    idle = 0;
-    const look = () => {
-      const next = internals.commandQueue.peekFront()?.command;
-      idle = next ? 0 : idle + 1;
-      if (!next) looks = 0;
-      else if (looks++ * LOOK_MS >= patience(next))
-        stream.destroy(new Error(`no reply for ${patience(next)} ms`));
-    };
-    const timer = setInterval(look, LOOK_MS).unref();
-    stream.on('data', () => (looks = idle = 0));
-    stream.once('close', () => clearInterval(timer));
-  });
-  return () => idle >= IDLE_LOOKS;
+  client.on('connect', () => (replies = new ReplyWatch(client.stream, next)));
+  const send = client.sendCommand;
+  client.sendCommand = (command, stream) => {
+    replies?.expect();
+    return send.call(client, command, stream) as unknown;
+  };
+  return () => replies?.wasIdle ?? false;
 }
 
 /**
- * How long the reply to the next pending command may take. A large command takes long to send on a slow line, and a
- * BLPOP waits on purpose: neither means that the connection is dead.
+ * Ends a socket on which a reply is overdue. It is looked at once a second, and closer when the reply's time is nearly over:
+ * while the process is busy or has no processor, it does not take its own silence for the server's.
  */
-function patience(next: Command): number {
-  const bytes = next.args.reduce<number>((sum, arg) => sum + sizeOf(arg), 0);
-  return Math.max(SILENCE_MS, waitOf(next) + WAIT_GRACE_MS) + Math.ceil(bytes / SLOWEST_BYTES_PER_MS);
+class ReplyWatch {
+  readonly #endRounds: () => void;
+  /** Set while it is looked at closer. */
+  #closer?: NodeJS.Timeout;
+  /** When the server was last heard, or asked something while it owed no reply. */
+  #active = performance.now();
+  #wasIdle = false;
+
+  constructor(
+    private readonly stream: Redis['stream'],
+    /** The command whose reply is awaited next. */
+    private readonly next: () => Command | undefined,
+  ) {
+    stream.on('data', () => (this.#active = performance.now()));
+    // Before ioredis forgets what it waits for.
+    stream.prependOnceListener('close', () => this.#closed());
+    this.#endRounds = repeat(ROUND_MS, () => this.#look());
+  }
+
+  /** Whether nothing was awaited when the socket was closed. */
+  get wasIdle(): boolean {
+    return this.#wasIdle;
+  }
+
+  /** A command is about to be sent. */
+  expect(): void {
+    if (!this.next()) this.#active = performance.now();
+  }
+
+  #look(): void {
+    const left = this.#timeLeft;
+    if (!this.#closer && left < ROUND_MS) this.#lookIn(left - LOOKS * LOOK_MS, LOOKS);
+  }
+
+  #lookIn(ms: number, looks: number): void {
+    this.#closer = setTimeout(() => this.#lookCloser(looks), ms).unref();
+  }
+
+  /** @param looks how many more there have to be before it is ended */
+  #lookCloser(looks: number): void {
+    this.#closer = undefined;
+    const [left, command] = [this.#timeLeft, this.next()];
+    if (!command || left >= ROUND_MS) return;
+    if (left <= 0 && looks <= 0) this.stream.destroy(silence(command));
+    else this.#lookIn(LOOK_MS, looks - 1);
+  }
+
+  /** Milliseconds that the reply which is awaited next still has; Infinity if none is. */
+  get #timeLeft(): number {
+    const command = this.next();
+    return command ? this.#active + patience(command) - performance.now() : Infinity;
+  }
+
+  #closed(): void {
+    this.#endRounds();
+    clearTimeout(this.#closer);
+    this.#wasIdle = !this.next() && performance.now() - this.#active >= IDLE_MS;
+  }
+}
+
+function silence(command: Command): Error {
+  return new Error(`no reply for ${patience(command)} ms`);
+}
+
+/**
+ * How long the reply to a command may take. A large command takes long to send on a slow line, and a BLPOP waits on purpose:
+ * neither means that the connection is dead.
+ */
+function patience(command: Command): number {
+  const bytes = command.args.reduce<number>((sum, arg) => sum + sizeOf(arg), 0);
+  return Math.max(SILENCE_MS, waitOf(command) + WAIT_GRACE_MS) + Math.ceil(bytes / SLOWEST_BYTES_PER_MS);
 }
 
 /** How long a blocking command asks the server to wait, in milliseconds. */

@@ -198,8 +198,10 @@ export class LimitLedger {
   /** Checks what one claim has taken, in its order. */
   claim(slots: number, claims: readonly { readonly id: string; readonly token: number }[]): string[] {
     const wrong = claims.flatMap(({ id, token }) => this.take(id, token));
-    // A claim that has filled its slots may leave jobs without a key for the next.
-    if (claims.length < slots) for (const job of this.all(({ isFiled }) => !isFiled)) job.isFiled = true;
+    // A claim that has filled its slots may leave jobs without a key for the next, and it passes over those that have ended.
+    if (claims.length < slots)
+      for (const job of this.all((each) => each.state === 'waiting' && !this.isGone(each)))
+        job.isFiled = true;
     this.observe();
     if (claims.length > slots) wrong.push(`${claims.length} jobs for ${slots} slots`);
     if (claims.length < slots) {

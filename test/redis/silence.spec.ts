@@ -43,6 +43,37 @@ describe('a connection that waits for a reply', () => {
     await expect(connection.insist((again) => again.ping())).resolves.toBe('PONG');
   });
 
+  it('ends when none comes to a BLPOP in time, whenever that was sent', async () => {
+    line = await SlowLine.start(server.port);
+    const connection = new RedisConnection(line.url, 'blocking');
+    toClose.push(connection);
+    const redis = await connection.ready();
+    const [fn, closed] = [server.fn(), new Promise<void>((resolve) => redis.once('close', resolve))];
+    await server.redis.rpush(fn, 'a');
+    await redis.blpop(fn, 2);
+    line.freezeOpenOnes();
+    const since = performance.now();
+    await expect(redis.blpop(fn, 2)).rejects.toThrow();
+    await closed;
+    expect(performance.now() - since).toBeGreaterThanOrEqual(3000);
+    expect(String(connection.trouble)).toMatch(/no reply for 300\d ms/);
+  });
+
+  it('stays open for a BLPOP behind a pause that was longer than its wait', async () => {
+    const connection = new RedisConnection(server.url, 'blocking');
+    toClose.push(connection);
+    const redis = await connection.ready();
+    const fn = server.fn();
+    let closed = 0;
+    redis.on('close', () => (closed += 1));
+    await server.redis.rpush(fn, 'a');
+    await redis.blpop(fn, 3);
+    const since = performance.now();
+    await until(() => performance.now() - since > 1500);
+    await expect(redis.blpop(fn, 2)).resolves.toBeNull();
+    expect(closed).toBe(0);
+  });
+
   it('stays open when this process was busy for longer, and the reply has arrived meanwhile', async () => {
     const connection = new RedisConnection(server.url, 'commands');
     const redis = await connection.ready();

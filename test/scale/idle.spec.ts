@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { codecOf } from '../../lib/job/codec.js';
 import { defineJob } from '../../lib/job/job-definition.js';
@@ -36,20 +37,23 @@ describe(`an idle worker of ${FUNCTIONS.length} functions`, () => {
 
   /**
    * Commands per second and worker: those that were sent, and those that their scripts called. The leader looks after the lists
-   * of jobs once a minute, which may be now: how many calls that were in all.
+   * of jobs once a minute, which may be now: how many calls that were in all. And timers that ran.
    */
   async function effort(count: number, handler?: HandlerOptions) {
+    const timers = new OwnTimers();
     workers = await Promise.all(Array.from({ length: count }, () => start(handler)));
     await until(isIdle);
     const trace = await CommandTrace.start(server.redis);
     // Scripts are loaded, and the functions have their leaders.
     await until(async () => (await server.redis.exists(...FUNCTIONS.map((fn) => `leader:${fn}`))) === 5);
     await trace.take();
-    const since = performance.now();
+    const [since, runsBefore] = [performance.now(), timers.runs];
     await until(() => performance.now() - since > SECONDS * 1000);
     const commands = await trace.take();
     // On a busy machine the trace is longer than it was to be.
     const seconds = (performance.now() - since) / 1000;
+    const runs = timers.runs - runsBefore;
+    timers.stop();
     trace.stop();
     await Promise.all(workers.map((worker) => worker.stop(0)));
     const inScripts = commands.filter(({ source }) => source === 'lua');
@@ -59,15 +63,19 @@ describe(`an idle worker of ${FUNCTIONS.length} functions`, () => {
       sent: (commands.length - inScripts.length) / count / seconds,
       called: called / count / seconds,
       listed,
+      timers: runs / count / seconds,
     };
   }
 
   it.each(furtherInFullTier([3], [1]))(
-    'sends at most 3 commands a second, and its scripts 10, as one of %d',
+    'sends at most 3 commands a second, its scripts call 10, and 2 timers run, as one of %d',
     async (count) => {
-      const { sent, called, listed } = await effort(count);
+      const { sent, called, listed, timers } = await effort(count);
       expect(sent).toBeLessThanOrEqual(3);
       expect(called).toBeLessThanOrEqual(10);
+      // The rounds of its process, unless they had begun before, and the renewal of its leases.
+      expect(timers).toBeGreaterThan(0);
+      expect(timers).toBeLessThanOrEqual(2);
       // Four lists of each function, again if another worker takes over.
       expect(listed).toBeLessThanOrEqual(2 * 4 * FUNCTIONS.length);
     },
@@ -92,3 +100,19 @@ describe(`an idle worker of ${FUNCTIONS.length} functions`, () => {
     });
   });
 });
+
+/** Counts how often timers run that this package has set, and those of its packages: each wakes a process that has nothing to do. */
+class OwnTimers {
+  runs = 0;
+  readonly #own = new Set<number>();
+  readonly #hook = createHook({
+    init: (id, type) => {
+      if (type === 'Timeout' && /[/]lib[/]/.test(new Error().stack ?? '')) this.#own.add(id);
+    },
+    before: (id) => void (this.runs += this.#own.has(id) ? 1 : 0),
+  }).enable();
+
+  stop(): void {
+    this.#hook.disable();
+  }
+}

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { RedisUsage } from '../../harness/redis-usage.mjs';
 
 const PROGRAM = fileURLToPath(new URL('./idle-program.mjs', import.meta.url));
-const SETTLE_SECONDS = 25;
+const SETTLE_SECONDS = 60;
 const MEASURE_SECONDS = 20;
 const MEBIBYTE = 1024 ** 2;
 

@@ -1,5 +1,6 @@
 import { chunksOf } from '../../../batching/chunks.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
+import { repeat } from '../../../redis/rounds.js';
 import type { KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
 import type { Housekeeper } from './source-features.js';
@@ -50,7 +51,7 @@ export class Leadership {
   private readonly asking = new Set<string>();
   /** When leadership of each function was last requested. */
   private readonly askedAt = new Map<string, number>();
-  private timer?: NodeJS.Timeout;
+  private endLooks?: () => void;
   private looking = false;
   private closed = false;
 
@@ -67,7 +68,7 @@ export class Leadership {
   }
 
   start(): void {
-    if (!this.closed) this.timer ??= setInterval(() => void this.beat(), this.pace.look).unref();
+    if (!this.closed) this.endLooks ??= repeat(this.pace.look, () => void this.beat());
   }
 
   /** This worker runs jobs of `fn` from now on. */
@@ -108,7 +109,7 @@ export class Leadership {
   /** Gives up all leadership. */
   async close(): Promise<void> {
     this.closed = true;
-    clearInterval(this.timer);
+    this.endLooks?.();
     await this.giveUp([...new Set([...this.own, ...this.asking])]);
   }
 
