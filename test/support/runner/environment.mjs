@@ -5,7 +5,22 @@ import { restore } from './globals.mjs';
 
 register('./hooks.mjs', import.meta.url);
 // A worker whose Jest was ended would run on, with its servers.
-if (process.send) process.once('disconnect', () => process.exit(1));
+if (process.send) process.once('disconnect', endWithJest);
+if (process.send) process.on('message', stopListening);
+
+/** What jest-worker sends to a worker that is to end. */
+const END_OF_WORK = 2;
+
+function endWithJest() {
+  process.exit(1);
+}
+
+/** Listeners keep the process alive, and Jest would kill it and complain. */
+function stopListening([kind]) {
+  if (kind !== END_OF_WORK) return;
+  process.removeListener('disconnect', endWithJest);
+  process.removeListener('message', stopListening);
+}
 
 /**
  * The environment of all suites. It is that of the process, where modules stay loaded for the next suite; a suite whose first
