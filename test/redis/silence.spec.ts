@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { SILENCE_MS } from '../../lib/redis/own-settings.js';
 import { holdEventLoop } from '../support/hold-event-loop.js';
+import { OwnTimers } from '../support/own-timers.js';
 import { SlowLine } from '../support/slow-line.js';
 import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
@@ -72,6 +73,23 @@ describe('a connection that waits for a reply', () => {
     await until(() => performance.now() - since > 1500);
     await expect(redis.blpop(fn, 2)).resolves.toBeNull();
     expect(closed).toBe(0);
+  });
+
+  it('is not looked at any closer once an overdue reply has come', async () => {
+    const connection = new RedisConnection(server.url, 'blocking');
+    toClose.push(connection);
+    const redis = await connection.ready();
+    const timers = new OwnTimers();
+    // In its last half second, unless no round fell into it.
+    await until(async () => {
+      await server.redis.client('PAUSE', 1200);
+      await redis.ping();
+      return timers.runs > 0;
+    });
+    const before = timers.runs;
+    await redis.blpop(server.fn(), 2);
+    timers.stop();
+    expect(timers.runs - before).toBeLessThanOrEqual(4);
   });
 
   it('stays open when this process was busy for longer, and the reply has arrived meanwhile', async () => {

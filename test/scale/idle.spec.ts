@@ -1,4 +1,3 @@
-import { createHook } from 'node:async_hooks';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { codecOf } from '../../lib/job/codec.js';
 import { defineJob } from '../../lib/job/job-definition.js';
@@ -6,6 +5,7 @@ import { bindHandler, type HandlerOptions } from '../../lib/worker/job-handler.j
 import { JobWorker } from '../../lib/worker/job-worker.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { CommandTrace } from '../support/command-trace.js';
+import { OwnTimers } from '../support/own-timers.js';
 import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { connectionsOf } from './connections.js';
@@ -100,19 +100,3 @@ describe(`an idle worker of ${FUNCTIONS.length} functions`, () => {
     });
   });
 });
-
-/** Counts how often timers run that this package has set, and those of its packages: each wakes a process that has nothing to do. */
-class OwnTimers {
-  runs = 0;
-  readonly #own = new Set<number>();
-  readonly #hook = createHook({
-    init: (id, type) => {
-      if (type === 'Timeout' && /[/]lib[/]/.test(new Error().stack ?? '')) this.#own.add(id);
-    },
-    before: (id) => void (this.runs += this.#own.has(id) ? 1 : 0),
-  }).enable();
-
-  stop(): void {
-    this.#hook.disable();
-  }
-}
