@@ -60,7 +60,7 @@ describe('a line', () => {
   it('that is in use when it breaks is an outage', async () => {
     await connection.reach(5000);
     const redis = await connection.ready();
-    const waiting = redis.blpop('none', 0).catch((error: unknown) => error);
+    const waiting = redis.blpop('none', 10).catch((error: unknown) => error);
     const killed = () => admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     // For longer than after which a line without such a command is idle.
     await eventually(async () => expect(await admin.client('LIST')).toMatch(/idle=[2-9].*cmd=blpop/));
