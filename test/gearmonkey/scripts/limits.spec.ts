@@ -59,6 +59,16 @@ describe('limits in the scripts', () => {
       expect(later.claims).toMatchObject([{ id: '1', stalls: 1 }]);
     });
 
+    it('frees the places of all jobs whose workers a call finds lost, also if there are more than it looks for again', async () => {
+      const JOBS = 250;
+      const keys = Array.from({ length: JOBS }, () => 'a');
+      await enqueueLimited(redis(), fn, keys, { rules: `${JOBS}:::fair:` });
+      while ((await claim(redis(), fn)).claims.length > 0);
+      expect(await readLimits(redis(), fn, NOW, 'a')).toMatchObject([{ running: JOBS }]);
+      await claim(redis(), fn, { now: NOW + LEASE_MS + 1, slots: 0 });
+      expect(await readLimits(redis(), fn, NOW, 'a')).toMatchObject([{ running: JOBS - 100 }]);
+    });
+
     it('frees the place of a cancelled job', async () => {
       await enqueueLimited(redis(), fn, ['a', 'a']);
       await claim(redis(), fn);
