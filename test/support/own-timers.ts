@@ -1,15 +1,35 @@
-import { createHook } from 'node:async_hooks';
+import { AsyncLocalStorage, createHook } from 'node:async_hooks';
+
+interface Timer {
+  /** Where this package set it. */
+  readonly place: string;
+  readonly isWithin: boolean;
+}
 
 /** Counts how often timers run that this package has set, and those of its packages: each wakes a process that has nothing to do. */
 export class OwnTimers {
-  runs = 0;
-  readonly #own = new Set<number>();
+  /** Where they were set, for each run. */
+  readonly runs: string[] = [];
+  /** The same, of timers that `within` has led to. */
+  readonly runsWithin: string[] = [];
+  readonly #context = new AsyncLocalStorage<this>();
+  readonly #timers = new Map<number, Timer>();
   readonly #hook = createHook({
     init: (id, type) => {
-      if (type === 'Timeout' && /[/]lib[/]/.test(new Error().stack ?? '')) this.#own.add(id);
+      const place = type === 'Timeout' && /[/](lib[/].*:\d+):\d+/.exec(new Error().stack ?? '')?.[1];
+      if (place) this.#timers.set(id, { place, isWithin: this.#context.getStore() === this });
     },
-    before: (id) => void (this.runs += this.#own.has(id) ? 1 : 0),
+    before: (id) => {
+      const timer = this.#timers.get(id);
+      if (timer) this.runs.push(timer.place);
+      if (timer?.isWithin) this.runsWithin.push(timer.place);
+    },
   }).enable();
+
+  /** Other suites of the process may have left something that still runs. */
+  within<T>(act: () => T): T {
+    return this.#context.run(this, act);
+  }
 
   stop(): void {
     this.#hook.disable();
