@@ -90,6 +90,21 @@ describe('A source of jobs', () => {
     });
   });
 
+  it('writes the outcomes of several functions, those of each in order', async () => {
+    const other = server.fn();
+    const client = opened(new RedisActors(server.url)).client();
+    await client.runMany(other, [1, 2]);
+    const source = await sourceOn(server.url);
+    await source.open([other]);
+    const [claims, others] = [await claimUpTo(source, fn, SLOTS), await claimUpTo(source, other, 2)];
+    // The newest first, so that the oldest ends up in front.
+    const mixed = [...others, ...claims]
+      .toReversed()
+      .map((claim) => ({ claim, status: 'released' as const }));
+    await expect(source.settle(mixed)).resolves.toEqual([]);
+    await expect(waiting()).resolves.toEqual(ids);
+  });
+
   it('gives back what it has claimed behind a wait if the reply is lost, and claims it again', async () => {
     const proxy = await LossyProxy.start(server.port);
     opened({ close: () => proxy.stop() });

@@ -238,6 +238,15 @@ describe('recovery.lua', () => {
       expect(await poll(NOW + POLL + 6001 + 2000)).toEqual([]);
     });
 
+    it('has their leader wake one with its first look after the leases of dead ones', async () => {
+      const ended = NOW + 4 * POLL;
+      await hold(ended);
+      for (let at = NOW + POLL; at < ended; at += POLL) await look(server.redis, [fn], at, '', 0, POLL);
+      expect(await marked()).toBe(0);
+      await look(server.redis, [fn], ended, '', 0, POLL);
+      expect(await marked()).toBe(1);
+    });
+
     it('counts the looks of their leader', async () => {
       await hold(polled + 4 * POLL);
       for (let at = NOW + POLL; at <= polled; at += POLL) await look(server.redis, [fn], at, '', 0, POLL);
