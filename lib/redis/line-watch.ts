@@ -113,6 +113,8 @@ class ReplyWatch {
   readonly #endRounds: () => void;
   /** Set while it is looked at closer. */
   #closer?: NodeJS.Timeout;
+  /** How many more looks there have to be before it is ended, if the server is not heard between them. */
+  #looksLeft = LOOKS;
   /** When the server was last heard, or asked something while it owed no reply. */
   #active = performance.now();
   #wasIdle = false;
@@ -122,7 +124,10 @@ class ReplyWatch {
     /** The command whose reply is awaited next. */
     private readonly next: () => Command | undefined,
   ) {
-    stream.on('data', () => (this.#active = performance.now()));
+    stream.on('data', () => {
+      this.#active = performance.now();
+      this.#looksLeft = LOOKS;
+    });
     // Before ioredis forgets what it waits for.
     stream.prependOnceListener('close', () => this.#closed());
     this.#endRounds = repeat(ROUND_MS, () => this.#look());
@@ -140,20 +145,22 @@ class ReplyWatch {
 
   #look(): void {
     const left = this.#timeLeft;
-    if (!this.#closer && left < ROUND_MS) this.#lookIn(left - LOOKS * LOOK_MS, LOOKS);
+    if (this.#closer || left >= ROUND_MS) return;
+    this.#looksLeft = LOOKS;
+    this.#lookIn(left - LOOKS * LOOK_MS);
   }
 
-  #lookIn(ms: number, looks: number): void {
-    this.#closer = setTimeout(() => this.#lookCloser(looks), ms).unref();
+  #lookIn(ms: number): void {
+    this.#closer = setTimeout(() => this.#lookCloser(), ms).unref();
   }
 
-  /** @param looks how many more there have to be before it is ended */
-  #lookCloser(looks: number): void {
+  #lookCloser(): void {
     this.#closer = undefined;
     const [left, command] = [this.#timeLeft, this.next()];
     if (!command || left >= ROUND_MS) return;
-    if (left <= 0 && looks <= 0) this.stream.destroy(silence(command));
-    else this.#lookIn(LOOK_MS, looks - 1);
+    if (left <= 0 && this.#looksLeft <= 0) return void this.stream.destroy(silence(command));
+    this.#looksLeft -= 1;
+    this.#lookIn(LOOK_MS);
   }
 
   /** Milliseconds that the reply which is awaited next still has; Infinity if none is. */
@@ -188,5 +195,5 @@ function waitOf({ name, args }: Command): number {
 }
 
 function sizeOf(arg: unknown): number {
-  return typeof arg === 'string' || arg instanceof Uint8Array ? arg.length : 0;
+  return typeof arg === 'string' || arg instanceof Uint8Array ? Buffer.byteLength(arg) : 0;
 }

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { setImmediate } from 'node:timers/promises';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { SILENCE_MS } from '../../lib/redis/own-settings.js';
 import { holdEventLoop } from '../support/hold-event-loop.js';
@@ -42,6 +43,19 @@ describe('a connection that waits for a reply', () => {
     expect(String(trouble)).toContain(`no reply for ${SILENCE_MS} ms`);
     await expect(asked).resolves.toBeInstanceOf(Error);
     await expect(connection.insist((again) => again.ping())).resolves.toBe('PONG');
+  });
+
+  it('has the time that a slow line needs for all bytes of a text', async () => {
+    line = await SlowLine.start(server.port);
+    const connection = new RedisConnection(line.url, 'commands');
+    toClose.push(connection);
+    const redis = await connection.ready();
+    const closed = new Promise<void>((resolve) => redis.once('close', resolve));
+    line.freezeOpenOnes();
+    redis.echo('語'.repeat(30_000)).catch(() => undefined);
+    await closed;
+    // 90,000 bytes, of 128 in a millisecond.
+    expect(String(connection.trouble)).toMatch(/no reply for 220\d ms/);
   });
 
   it('ends when none comes to a BLPOP in time, whenever that was sent', async () => {
@@ -91,6 +105,20 @@ describe('a connection that waits for a reply', () => {
     await redis.blpop(server.fn(), 2);
     timers.stop();
     expect(looks() - before).toBeLessThanOrEqual(2);
+  });
+
+  it('stays open while this process is busy for longer again and again, and asks each time', async () => {
+    const connection = new RedisConnection(server.url, 'commands');
+    toClose.push(connection);
+    const redis = await connection.ready();
+    let closed = 0;
+    redis.on('close', () => (closed += 1));
+    for (let turn = 0; turn < 6; turn++) {
+      redis.ping().catch(() => undefined);
+      holdEventLoop(SILENCE_MS + 200);
+      await setImmediate();
+    }
+    expect(closed).toBe(0);
   });
 
   it('stays open when this process was busy for longer, and the reply has arrived meanwhile', async () => {

@@ -22,6 +22,29 @@ describe('An attempt', () => {
     expect(places).toEqual([0, 1, 2]);
   });
 
+  it('that has no steps is settled when all that it streams is written', async () => {
+    const source = rig.source();
+    const done: string[] = [];
+    const [append, settle] = [source.records?.append.bind(source.records), source.settle.bind(source)];
+    if (source.records && append)
+      source.records.append = async (...args) => {
+        for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+        done.push('written');
+        return append(...args);
+      };
+    source.settle = (outcomes) => {
+      done.push('settled');
+      return settle(outcomes);
+    };
+    await runWorker(source, 'fn', (_, job) => {
+      void job.chunk('last');
+      return 'out';
+    });
+    const job = await rig.client.run('fn', 'x');
+    await expect(job.result({ timeout: '20s' })).resolves.toBe('out');
+    expect(done).toEqual(['written', 'settled']);
+  });
+
   it('ends when all that it streams and all its steps are written, also those that it did not await', async () => {
     const end = gate();
     const source = rig.source();

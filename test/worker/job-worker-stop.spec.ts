@@ -113,6 +113,33 @@ describe('JobWorker.stop', () => {
     await expect(job.get()).resolves.toMatchObject({ state: 'waiting' });
   });
 
+  it('closes its source when the last outcomes have been written', async () => {
+    const [writing, written] = [gate(), gate()];
+    const source = rig.source();
+    const [settle, close] = [source.settle.bind(source), source.close.bind(source)];
+    let isClosed = false;
+    source.settle = async (outcomes) => {
+      writing.open();
+      await written.passed;
+      return settle(outcomes);
+    };
+    source.close = () => {
+      isClosed = true;
+      return close();
+    };
+    const { worker } = await runWorker(source, 'fn', () => 'out');
+    const job = await rig.client.run('fn', 'x');
+    await writing.passed;
+    const stopped = worker.stop(LONG_MS);
+    // Longer than anything else that it does.
+    for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(isClosed).toBe(false);
+    written.open();
+    await stopped;
+    expect(isClosed).toBe(true);
+    await expect(job.result({ timeout: '5s' })).resolves.toBe('out');
+  });
+
   it('lets running jobs finish and begins no more', async () => {
     const [started, end] = [gate(), gate()];
     const { worker } = await runWorker(rig.source(), 'fn', async () => {

@@ -207,6 +207,16 @@ describe('recovery.lua', () => {
     expect(await marked()).toBe(1);
   });
 
+  it('gives holders time after an outage though no call had noted their lease: a leader has seen it', async () => {
+    await server.redis.del(`recovery:${fn}`);
+    await look(server.redis, [fn], NOW + 1000);
+    const back = NOW + 10 * LEASE;
+    for (let at = back; at < back + 2500; at += 1000) await look(server.redis, [fn], at);
+    expect(await marked()).toBe(0);
+    for (let at = back + 3000; at < back + 5000; at += 1000) expect(await ask(at)).toEqual([]);
+    expect(await ask(back + 5000)).toEqual(['1']);
+  });
+
   describe('of workers that poll less often than a quarter of the shortest lease', () => {
     const POLL = 5000;
     const POLLS = 12;

@@ -150,7 +150,14 @@ export class RoundTrips {
     const call = instrumentation.turn.hasSubscribers
       ? this.traced(run, { slots, outcomes: batch.length, blocked })
       : run();
-    const { claims, unfiled, limited, lostRules, endedInFlow, refused, ...reply } = await call;
+    let answer: scripts.ClaimReply;
+    try {
+      answer = await call;
+    } catch (error) {
+      this.recovery.again();
+      throw error;
+    }
+    const { claims, unfiled, limited, lostRules, endedInFlow, refused, ...reply } = answer;
     this.sawLimit ||= limited;
     if (batch.length === 0 && claims.length === 0) this.recovery.again();
     // A reply may come after its leases ended, as in a process that was stopped: other workers have the jobs by now.
@@ -238,7 +245,7 @@ export class RecoveryPace {
     return true;
   }
 
-  /** The server may not have noted that it was asked, as it had nothing to look at: the next call asks again. */
+  /** The server may not have noted that it was asked, since it had nothing to look at or the call failed: the next one asks again. */
   again(): void {
     this.askedAt = -Infinity;
   }

@@ -20,14 +20,26 @@ local GRACE = 3 / 8
 --- The longest pause, in ms, of a server with workers that do not poll. A worker looks each second.
 local LONGEST_GAP = 1500
 
+--- How long a lease is at most that has so many ms left: it was renewed when a quarter of it was over.
+local function lease_with(left)
+  return (left + LONGEST_GAP) * 4 / 3
+end
+
+--- How many ms the lease that ends last had left then; 0 if all had ended.
+local function left_at(time, leases)
+  local count = try('ZCARD', leases)
+  if type(count) ~= 'number' or count == 0 then return 0 end
+  local last = try('ZRANGEBYSCORE', leases, '-inf', '+inf', 'WITHSCORES', 'LIMIT', count - 1, 1)
+  return math.max(0, not last.err and last[2] and last[2] - time or 0)
+end
+
 --- In how many ms all workers that live renew their leases, after a look before which none was for a while: by the leases that
 --- there were then. Older workers may have had longer ones.
-local function grace_of(leases, count, looked, shortest, longest, grace)
-  local last = try('ZRANGEBYSCORE', leases, '-inf', '+inf', 'WITHSCORES', 'LIMIT', count - 1, 1)
-  local left = not last.err and last[2] and last[2] - looked or 0
+local function grace_of(leases, looked, shortest, longest, grace)
+  local left = left_at(looked, leases)
   -- None had time left then: they waited for an earlier outage to end.
-  if left <= 0 then return grace > 0 and grace or GRACE * longest end
-  return GRACE * math.min(longest, math.max(shortest, (left + LONGEST_GAP) * 4 / 3))
+  if left == 0 then return grace > 0 and grace or GRACE * longest end
+  return GRACE * math.min(longest, math.max(shortest, lease_with(left)))
 end
 
 --- Which leases have ended for a reason that is their worker's: those that did by the time that this returns; nil if that is not
@@ -55,7 +67,12 @@ local function recoverable_until(fn, now, lease, every)
   end
   local looked, from, shortest, longest = known[1], known[2] or 0, known[3] or lease, known[4] or lease
   local ended, later, up, grace = known[5] or 0, known[6] or 0, known[7] or 0, known[8] or 0
-  if not shortest then return now end
+  if not shortest then
+    -- The call that was to note this was lost, or an older worker has claimed: by the leases that there are.
+    local left = left_at(now, leases)
+    if left == 0 then return now end
+    shortest, longest = left, lease_with(left)
+  end
   if lease then shortest, longest = math.min(shortest, lease), math.max(longest, lease) end
 
   local gap = looked and now - looked or 0
@@ -66,7 +83,7 @@ local function recoverable_until(fn, now, lease, every)
     grace = GRACE * longest
     from, ended, later = now + grace, 0, 0
   elseif is_long and count ~= 0 then
-    grace = grace_of(leases, count, looked, shortest, longest, grace)
+    grace = grace_of(leases, looked, shortest, longest, grace)
     from = now + grace
     if later == 0 then later, up = now, 0 else up = up + math.min(gap, LONGEST_GAP + every) end
   elseif is_long or now >= from then
