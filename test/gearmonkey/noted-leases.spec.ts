@@ -17,7 +17,7 @@ describe('The server notes how long leases are', () => {
     await server.redis.client('PAUSE', 60_000, 'WRITE');
     const claim = claimOne(source, fn);
     await until(async () => /cmd=evalsha/.test(String(await server.redis.client('LIST'))));
-    await server.redis.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await server.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     await server.redis.client('UNPAUSE');
     await claim;
     // A leader would note it within a second.
