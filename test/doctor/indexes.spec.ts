@@ -88,7 +88,7 @@ describe('doctor, of indexes', () => {
   it('leaves an entry whose job has been retried and ended again since', async () => {
     const { fn, k } = await ended();
     const last = Date.now();
-    await rig.redis.zadd(`${k.ended}success`, 1, '1');
+    await rig.redis.zadd(`${k.ended}success`, last - 60_000, '1');
     const findings = await findingsOf(fn);
     expect(findings.map(({ code }) => code)).toEqual(['LISTED_WRONGLY']);
     await rig.redis.hset(`${k.jobs}1`, 'finished', last);
