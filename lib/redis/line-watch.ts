@@ -74,7 +74,7 @@ const [LOOK_MS, LOOKS] = [250, 2];
 /** After so long without a reply or a command that waits for one, a line is idle. */
 const IDLE_MS = 500;
 /** Of real time, also when a test of the app has faked timers since. */
-const { setTimeout, clearTimeout } = globalThis;
+const { setTimeout, clearTimeout, performance } = globalThis;
 
 interface Command {
   readonly name?: string;
@@ -117,7 +117,8 @@ class ReplyWatch {
   #looksLeft = LOOKS;
   /** When the server was last heard, or asked something while it owed no reply. */
   #active = performance.now();
-  #wasIdle = false;
+  /** Whether nothing was awaited when the socket was closed. */
+  wasIdle = false;
 
   constructor(
     private readonly stream: Redis['stream'],
@@ -133,11 +134,6 @@ class ReplyWatch {
     this.#endRounds = repeat(ROUND_MS, () => this.#look());
   }
 
-  /** Whether nothing was awaited when the socket was closed. */
-  get wasIdle(): boolean {
-    return this.#wasIdle;
-  }
-
   /** A command is about to be sent. */
   expect(): void {
     if (!this.next()) this.#active = performance.now();
@@ -145,9 +141,7 @@ class ReplyWatch {
 
   #look(): void {
     const left = this.#timeLeft;
-    if (this.#closer || left >= ROUND_MS) return;
-    this.#looksLeft = LOOKS;
-    this.#lookIn(left - LOOKS * LOOK_MS);
+    if (!this.#closer && left < ROUND_MS) this.#lookIn(left - LOOKS * LOOK_MS);
   }
 
   #lookIn(ms: number): void {
@@ -172,7 +166,7 @@ class ReplyWatch {
   #closed(): void {
     this.#endRounds();
     clearTimeout(this.#closer);
-    this.#wasIdle = !this.next() && performance.now() - this.#active >= IDLE_MS;
+    this.wasIdle = !this.next() && performance.now() - this.#active >= IDLE_MS;
   }
 }
 

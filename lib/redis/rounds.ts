@@ -1,23 +1,23 @@
 /** Of real time, also when a test of the app has faked timers since. */
-const { setInterval, clearInterval } = globalThis;
+const { setInterval, clearInterval, performance } = globalThis;
 
 /** How far rounds are apart, in milliseconds. */
 export const ROUND_MS = 1000;
+/** A timer may fire so much too early. */
+const EARLY_MS = 5;
 
 interface Task {
+  readonly ms: number;
   readonly run: () => void;
-  /** Each how many rounds it runs. */
-  readonly each: number;
-  /** How many rounds are left until it runs. */
-  left: number;
+  due: number;
 }
 
 const tasks = new Set<Task>();
 let rounds: NodeJS.Timeout | undefined;
 
 /**
- * Runs a task each so many milliseconds, the first time perhaps sooner, and keeps no process alive for it. Tasks of whole
- * seconds run together, in rounds: to be woken costs a process that has nothing else to do more than the tasks do.
+ * Runs a task each so many milliseconds, and keeps no process alive for it. Tasks of whole seconds run together, in rounds,
+ * and the first time up to a second late: to be woken costs a process that has nothing else to do more than the tasks do.
  *
  * @returns a function that ends it
  */
@@ -26,7 +26,7 @@ export function repeat(ms: number, run: () => void): () => void {
     const timer = setInterval(run, ms).unref();
     return () => clearInterval(timer);
   }
-  const task = { run, each: ms / ROUND_MS, left: ms / ROUND_MS };
+  const task = { ms, run, due: performance.now() + ms };
   tasks.add(task);
   rounds ??= setInterval(runRound, ROUND_MS).unref();
   return () => {
@@ -38,10 +38,10 @@ export function repeat(ms: number, run: () => void): () => void {
 }
 
 function runRound(): void {
+  const now = performance.now();
   for (const task of Array.from(tasks)) {
-    task.left -= 1;
-    if (task.left > 0 || !tasks.has(task)) continue;
-    task.left = task.each;
+    if (now < task.due - EARLY_MS || !tasks.has(task)) continue;
+    task.due = now + task.ms;
     task.run();
   }
 }

@@ -37,11 +37,12 @@ describe('What is repeated', () => {
     expect(after(2000)).toEqual(['a', 'c', 'a', 'b', 'c']);
   });
 
-  it('begins with the next round', () => {
+  it('begins with the first round after its time', () => {
     start(1000, 'a');
     after(900);
     start(1000, 'b');
-    expect(after(100)).toEqual(['a', 'b']);
+    expect(after(100)).toEqual(['a']);
+    expect(after(1000)).toEqual(['a', 'b']);
   });
 
   it('has a timer of its own otherwise', () => {

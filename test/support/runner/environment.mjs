@@ -5,8 +5,7 @@ import { restore } from './globals.mjs';
 
 register('./hooks.mjs', import.meta.url);
 // A worker whose Jest was ended would run on, with its servers.
-if (process.send) process.once('disconnect', endWithJest);
-if (process.send) process.on('message', stopListening);
+if (process.send) process.once('disconnect', endWithJest).on('message', stopListening);
 
 /** What jest-worker sends to a worker that is to end. */
 const END_OF_WORK = 2;

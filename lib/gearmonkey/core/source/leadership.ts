@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { chunksOf } from '../../../batching/chunks.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { repeat } from '../../../redis/rounds.js';
@@ -68,12 +69,7 @@ export class Leadership {
   }
 
   start(): void {
-    if (this.closed || this.endLooks) return;
-    const begun = performance.now();
-    // Not while the worker is opening its functions.
-    this.endLooks = repeat(this.pace.look, () => {
-      if (performance.now() - begun >= this.pace.look) void this.beat();
-    });
+    if (!this.closed) this.endLooks ??= repeat(this.pace.look, () => void this.beat());
   }
 
   /** This worker runs jobs of `fn` from now on. */
