@@ -117,9 +117,12 @@ describe('the rights of docs/operate/security.md', () => {
       await client.call(FN, 'ok');
       const held = await client.run(FN, 'hold');
       await eventually(async () => expect((await held.get()).state).toBe('running'));
+      const ended = lastValueFrom(client.watch(FN, held.id)).catch(() => undefined);
+      for (const user of ['client', 'worker']) await until(() => pings(used.redis, user));
       await trace.look();
       await stopWorkers();
       await held.cancel();
+      await ended;
       await runWorker(workers.source({ onProblem }), FN, handle);
       await until(() => waitingForWork(used.redis));
       await trace.look();
@@ -235,6 +238,7 @@ describe('the rights of docs/operate/security.md', () => {
             throw new Error(`${method} ${path}: ${reply.status} ${reply.bytes.toString()}`);
         };
         await useEverything(new Http(master.url, check), used.redis);
+        await until(() => pings(used.redis, 'jq'));
         await trace.look();
       } finally {
         await master.close();
@@ -265,4 +269,10 @@ async function loseBlocking(redis: Redis): Promise<void> {
 async function waitingForWork(redis: Redis): Promise<string | undefined> {
   const list = String(await redis.client('LIST'));
   return list.split('\n').find((line) => line.includes(':blocking ') && line.includes('cmd=blpop'));
+}
+
+/** Whether a connection that only listens has asked whether its server is alive: it does so a second later. */
+async function pings(redis: Redis, user: string): Promise<boolean> {
+  const list = String(await redis.client('LIST'));
+  return list.split('\n').some((line) => line.includes(` user=${user} `) && line.includes(' cmd=ping '));
 }
