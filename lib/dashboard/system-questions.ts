@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { withDeadline } from '../job/deadline.js';
+import { withDeadline } from '../job/clock.js';
 import { GearMonkeyError } from '../job/errors.js';
 import { excerpt } from '../job/secrets.js';
 import { httpStatusOf } from '../nest/http-status.js';

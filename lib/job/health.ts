@@ -1,4 +1,4 @@
-import { withDeadline } from './deadline.js';
+import { withDeadline } from './clock.js';
 import { toMilliseconds, type Duration } from './duration.js';
 import { messageOf } from './errors.js';
 import { ConnectionError } from './server-errors.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { filter, type Observable, type Subscription } from 'rxjs';
-import { withDeadline } from '../job/deadline.js';
+import { withDeadline } from '../job/clock.js';
 import { JobLog } from '../worker/job-log.js';
 import { ConfiguredOptions } from './configured-options.js';
 import { clientOf } from './gearmonkey.instance.js';

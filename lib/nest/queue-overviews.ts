@@ -1,4 +1,4 @@
-import { withDeadline } from '../job/deadline.js';
+import { withDeadline } from '../job/clock.js';
 import type { QueueOverview } from '../job/job-views.js';
 import type { GearMonkeyInstance } from './gearmonkey.instance.js';
 

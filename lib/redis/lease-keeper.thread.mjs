@@ -8,7 +8,7 @@ const RETRY_MS = 200;
 /** How many leases one call renews. */
 const CHUNK = 500;
 
-/** @type {import('./lease-thread.js').LeaseThreadData} */
+/** @type {import('./lease-keeper.js').LeaseThreadData} */
 const { connection, interval, pulse } = workerData;
 const retryStrategy = (times) => Math.min(times * 50, 500);
 /** After a failover the old master answers READONLY; its host name or proxy may lead to the new one. */
@@ -22,9 +22,9 @@ const redis = connection.nodes
     })
   : new Redis({ ...options, retryStrategy, reconnectOnError, sentinelRetryStrategy: retryStrategy });
 
-/** @type {import('./lease-thread.js').LeaseSegment[]} */
+/** @type {import('./lease-keeper.js').LeaseSegment[]} */
 const segments = [];
-/** @type {import('./lease-thread.js').LeaseGroup[]} */
+/** @type {import('./lease-keeper.js').LeaseGroup[]} */
 let groups = [];
 /** Deadlines of leases whose ids are no numbers, by "id:token", by the index of their group. @type {Map<number, Map<string, number>>} */
 const named = new Map();

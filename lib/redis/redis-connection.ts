@@ -1,5 +1,5 @@
 import { Cluster, type Redis } from 'ioredis';
-import { withDeadline } from '../job/deadline.js';
+import { withDeadline } from '../job/clock.js';
 import { ConnectionError } from '../job/server-errors.js';
 import { showAs } from '../job/show-as.js';
 import { withoutContext } from '../job/without-context.js';

@@ -1,4 +1,4 @@
-import { withDeadline } from '../job/deadline.js';
+import { withDeadline } from '../job/clock.js';
 import { defined } from '../job/defined.js';
 import { messageOf } from '../job/errors.js';
 import type { Health } from '../job/health.js';

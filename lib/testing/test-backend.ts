@@ -4,7 +4,7 @@ import { embeddedConnections } from '../embedded/open-embedded.js';
 import { EmbeddedServer } from '../embedded/embedded-server.js';
 import { openConnections, type RedisConnections } from '../gearmonkey/redis-connections.js';
 import { RedisStore } from '../gearmonkey/redis-store.js';
-import { toClaim } from '../gearmonkey/core/source/claims.js';
+import { toClaim } from '../gearmonkey/core/source/held-claims.js';
 import { filed } from '../gearmonkey/features/limits/source-limits.js';
 import { RedisRecords } from '../gearmonkey/features/records/redis-records.js';
 import { encodeOutcome, type SourceOutcome } from '../gearmonkey/core/source/outbox.js';

@@ -21,7 +21,7 @@ import { hasSuspect, Suspects } from './suspects.js';
 import { claimFrom, leaseEnded } from './traced-source.js';
 import { inLines, type WorkerLog } from './worker-log.js';
 import { showAs } from '../job/show-as.js';
-import { withDeadline } from '../job/deadline.js';
+import { withDeadline } from '../job/clock.js';
 import { type Codec, read } from '../job/codec.js';
 
 export type { WorkerLog };

@@ -1,4 +1,4 @@
-import { withDeadline } from '../job/deadline.js';
+import { withDeadline } from '../job/clock.js';
 import { messageOf } from '../job/errors.js';
 import type { JobSource, Outcome } from '../job/job-source.js';
 import type { JobLog } from './job-log.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { claimOf, toClaim } from '../../lib/gearmonkey/core/source/claims.js';
+import { claimOf, toClaim } from '../../lib/gearmonkey/core/source/held-claims.js';
 
 describe('A claim', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { allOf, inParts, MAX_BATCH } from '../../lib/gearmonkey/core/client/enqueue-parts.js';
+import { allOf, inParts, MAX_BATCH } from '../../lib/gearmonkey/core/client/enqueue-call.js';
 import type { EnqueuedKey } from '../../lib/gearmonkey/core/client/job-store.js';
 import { EnqueueTimeoutError, NotDurableError, PartlyEnqueuedError } from '../../lib/job/server-errors.js';
 import { gate, type Gate } from '../support/gate.js';

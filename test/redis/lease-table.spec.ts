@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { LeaseTable, type LeaseSegment } from '../../lib/redis/lease-thread.js';
+import { LeaseTable, type LeaseSegment } from '../../lib/redis/lease-keeper.js';
 
 const SEGMENT_SIZE = 1024;
 

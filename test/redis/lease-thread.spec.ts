@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Claim } from '../../lib/job/job-source.js';
-import { LeaseThread } from '../../lib/redis/lease-thread.js';
+import { LeaseThread } from '../../lib/redis/lease-keeper.js';
 import { toPlainConnection, type PlainConnection } from '../../lib/redis/plain-connection.js';
 import { scriptOf } from '../../lib/redis/script.js';
 import { eventually } from '../support/until.js';

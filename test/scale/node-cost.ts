@@ -19,9 +19,12 @@ export type Case = keyof typeof CASES;
 
 export interface NodeFigures {
   readonly cases: Record<Case, NodeCost>;
-  /** How many functions of this package one job is passed through, called by its client, and in how many files they stand. */
-  readonly reach: { readonly functions: number; readonly files: number };
+  /** How many functions of this package one plain job is passed through, and in how many files they stand. */
+  readonly reach: Record<Way, { readonly functions: number; readonly files: number }>;
 }
+
+/** A job that is only enqueued and run, and one whose client waits for its result. */
+type Way = 'run' | 'call';
 
 /** How far a figure may be above its budget. */
 const SLACK = { promises: 0.03, bytes: 0.05, functions: 0.03, files: 0.03 };
@@ -34,7 +37,8 @@ export function judge(figures: NodeFigures, budget: NodeFigures): string[] {
     ...Object.keys(CASES).flatMap((name) =>
       compare(name, figures.cases[name as Case], budget.cases[name as Case]),
     ),
-    ...compare('reach of a call', figures.reach, budget.reach),
+    ...compare('reach of a run', figures.reach.run, budget.reach.run),
+    ...compare('reach of a call', figures.reach.call, budget.reach.call),
   ];
 }
 
@@ -71,7 +75,10 @@ export function cheaper(one: NodeFigures, other: NodeFigures): NodeFigures {
   ]);
   return {
     cases: Object.fromEntries(cases) as NodeFigures['cases'],
-    reach: lower(one.reach, other.reach),
+    reach: {
+      run: lower(one.reach.run, other.reach.run),
+      call: lower(one.reach.call, other.reach.call),
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { withDeadline } from '../../job/deadline.js';
+import { withDeadline } from '../../job/clock.js';
 import { PeerLostError } from '../vocabulary/errors.js';
 import type { ManualReply } from '../protocol/job-results.js';
 import * as reports from './reports.js';

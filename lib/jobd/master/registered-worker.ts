@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { withDeadline } from '../../job/deadline.js';
+import { withDeadline } from '../../job/clock.js';
 import { PeerLostError } from '../vocabulary/errors.js';
 import type { Peer } from '../protocol/peer.js';
 

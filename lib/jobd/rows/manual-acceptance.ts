@@ -1,4 +1,4 @@
-import { withDeadline } from '../../job/deadline.js';
+import { withDeadline } from '../../job/clock.js';
 import type { FetchedManual, ManualRules } from '../storage/acceptance.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import { DatabaseError } from '../storage/errors.js';

@@ -1,7 +1,7 @@
 import { toCause } from '../../job/cause.js';
 import { CompiledQuery, Kysely, sql } from 'kysely';
 import { retry } from '../../batching/retry.js';
-import { withDeadline } from '../../job/deadline.js';
+import { withDeadline } from '../../job/clock.js';
 import { messageOf } from '../../job/errors.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import type { DatabaseLocation } from './database-location.js';

@@ -1,5 +1,5 @@
 import { messageOf } from '../../job/errors.js';
-import { withDeadline } from '../../job/deadline.js';
+import { withDeadline } from '../../job/clock.js';
 import { PeerLostError, RequestError } from '../vocabulary/errors.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { connect } from '../protocol/connect.js';

@@ -12,7 +12,7 @@ import * as operations from './operations.js';
 import type { HandedJob, JobView, PushOutcome, Reported, StaleJob } from './operations.js';
 import { engineSettings, packSettings, type EngineOptions, type EngineSettings } from './settings.js';
 import { type Probe, type Tally, type TurnReply, turn } from './turn.js';
-import { Turns } from './turns.js';
+import { TurnQueue } from './turn-queue.js';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
 import { requireRights, type Call } from '../../redis/rights.js';
@@ -46,7 +46,7 @@ export class JqEngine {
   readonly administration: Administration;
   private readonly connection: RedisConnection;
   private readonly hub: ChannelHub;
-  private readonly turns: Turns;
+  private readonly turns: TurnQueue;
   private readonly prefix: string;
   private readonly polls: LongPolls;
   /** Kept, so that a second `start` adds no second listener. */
@@ -71,7 +71,7 @@ export class JqEngine {
     const subscriber = new RedisConnection(options.connection, 'jq-subscriber');
     this.connection.onDemoted(() => subscriber.renew());
     this.hub = new ChannelHub(subscriber);
-    this.turns = new Turns(this.connection, {
+    this.turns = new TurnQueue(this.connection, {
       prefix: this.prefix,
       settings: packSettings(this.settings),
       now: options.now,

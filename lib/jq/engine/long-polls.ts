@@ -2,7 +2,7 @@ import * as operations from './operations.js';
 import type { HandedJob, JobView } from './operations.js';
 import { PullWaits } from './pull-waits.js';
 import type { EngineLife } from './engine-life.js';
-import type { Turns } from './turns.js';
+import type { TurnQueue } from './turn-queue.js';
 
 /** The most workers whose names are remembered. */
 const MAX_WORKERS = 10_000;
@@ -16,7 +16,7 @@ export class LongPolls {
   private readonly namesOf = new Map<string, readonly string[]>();
 
   constructor(
-    private readonly turns: Turns,
+    private readonly turns: TurnQueue,
     private readonly life: EngineLife,
     /** Resolves when stale jobs have been matched with the constraints. */
     private readonly reassigned: () => Promise<void> | undefined,

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import { withDeadline } from '../../job/deadline.js';
+import { withDeadline } from '../../job/clock.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import { isTransientReply } from '../../redis/redis-errors.js';
 import { retryWhileUnreachable } from '../../redis/retry.js';

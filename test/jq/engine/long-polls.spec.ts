@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { EngineLife } from '../../../lib/jq/engine/engine-life.js';
 import { LongPolls } from '../../../lib/jq/engine/long-polls.js';
 import type { Operation } from '../../../lib/jq/engine/operations.js';
-import type { Turns } from '../../../lib/jq/engine/turns.js';
+import type { TurnQueue } from '../../../lib/jq/engine/turn-queue.js';
 import { eventually } from '../../support/until.js';
 
 const MINUTE = 60_000;
@@ -18,7 +18,7 @@ describe('a pull', () => {
       return Promise.resolve({ status: 'none', names: ['a'] });
     };
     const life = new EngineLife();
-    const polls = new LongPolls({ run } as unknown as Turns, life, () => Promise.resolve());
+    const polls = new LongPolls({ run } as unknown as TurnQueue, life, () => Promise.resolve());
     const taking = ['w1', 'w2', 'w3', 'w4'].map((worker) => polls.pull(worker, MINUTE));
     await eventually(() => expect(accepts).toHaveLength(4));
     const waiting = polls.pull('late', MINUTE);

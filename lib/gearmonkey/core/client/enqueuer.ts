@@ -1,7 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
-import type { Clock } from '../../../job/clock.js';
+import { type Clock, withDeadline } from '../../../job/clock.js';
 import type { Payload } from '../../../job/codec.js';
-import { withDeadline } from '../../../job/deadline.js';
 import { messageOf } from '../../../job/errors.js';
 import { LimitFullError } from '../../../job/limit-errors.js';
 import {
@@ -25,8 +24,9 @@ import {
   hasTags,
   type Batch,
   type Call,
+  inParts,
+  MAX_BATCH,
 } from './enqueue-call.js';
-import { inParts, MAX_BATCH } from './enqueue-parts.js';
 import type { EnqueuedKey, Placement } from './job-store.js';
 import { keysOf, newMark, type KeysOf } from '../wire/protocol.js';
 import { explainToClient, type ExplainMore } from '../wire/rights.js';

@@ -1,5 +1,4 @@
-import type { Clock } from '../../../job/clock.js';
-import { withDeadline } from '../../../job/deadline.js';
+import { type Clock, withDeadline } from '../../../job/clock.js';
 import { WaitTimeoutError } from '../../../job/errors.js';
 import type { Job } from '../../../job/job.js';
 import { isFinal } from '../../../job/job-state.js';

@@ -11,7 +11,7 @@ import {
   type JobEnqueued,
   type JobsToEnqueue,
 } from './enqueue-middleware.js';
-import { allOf } from './enqueue-parts.js';
+import { allOf } from './enqueue-call.js';
 import type { EnqueuedKey, JobStore, Placement } from './job-store.js';
 import type { AwaitedKey } from './job-waiter.js';
 import type { KnownFunctions } from './known-functions.js';

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import { withDeadline } from '../../../job/deadline.js';
+import { withDeadline } from '../../../job/clock.js';
 import { GearMonkeyError } from '../../../job/errors.js';
 import { ConnectionError, RefusedError } from '../../../job/server-errors.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';

@@ -1,5 +1,4 @@
-import { systemClock } from '../../../job/clock.js';
-import { withDeadline } from '../../../job/deadline.js';
+import { systemClock, withDeadline } from '../../../job/clock.js';
 import type { JobStore } from './job-store.js';
 import type { JobKey } from '../wire/protocol.js';
 import { isBegun } from '../wire/stored-job.js';

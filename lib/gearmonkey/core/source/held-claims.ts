@@ -1,3 +1,4 @@
+import * as scripts from '../wire/scripts.js';
 import { messageOf } from '../../../job/errors.js';
 import { defined } from '../../../job/defined.js';
 import { ConnectionError } from '../../../job/server-errors.js';
@@ -8,12 +9,12 @@ import type { PlainConnection } from '../../../redis/plain-connection.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import type { Opening } from '../../../redis/source-frame.js';
 import { groupBy } from './group-by.js';
-import { claimOf } from './claims.js';
-import * as scripts from '../wire/scripts.js';
 import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../../batching/chunks.js';
 import { slotOf } from '../../../redis/cluster-slots.js';
 import type { KeysOf } from '../wire/protocol.js';
+import { readJobOptions } from '../wire/job-options.js';
+import type { TakenJob } from '../wire/scripts.js';
 
 export interface HeldClaimsConnections {
   readonly commands: RedisConnection;
@@ -279,4 +280,19 @@ export class Presence {
     const calls = [...groups.values()].flatMap((group) => chunksOf(group, MAX_SIGNED));
     return calls.map((some) => some.map(keysOf).flatMap(({ count, workers }) => [count, workers]));
   }
+}
+
+/** Converts a script's claim to the worker's. @param maxStalls how often a job may lose its worker */
+export function toClaim(fn: string, job: TakenJob, maxStalls = Infinity): Claim {
+  const { id, token, input, attempts, stalls, snoozes, waited } = job;
+  const options = readJobOptions(job.options);
+  const claim = { fn, id, token, input, attempts, stalls, snoozes, waited, options };
+  return stalls > 0 && stalls >= maxStalls ? { ...claim, suspect: true } : claim;
+}
+
+/** Makes the parts of the claim "id:token" that are needed to release it. */
+export function claimOf(fn: string, member: string): Claim {
+  const end = member.lastIndexOf(':');
+  const [id, token] = [member.slice(0, end), Number(member.slice(end + 1))];
+  return { fn, id, token, input: new Uint8Array(), attempts: 1, stalls: 0, options: {} };
 }

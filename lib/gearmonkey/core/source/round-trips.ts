@@ -7,7 +7,7 @@ import type { Claim } from '../../../job/job-source.js';
 import { memberOf } from '../../../redis/lease-keeper.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { isOutage, pauseAfter } from '../../../redis/retry.js';
-import { claimOf, toClaim } from './claims.js';
+import { claimOf, toClaim } from './held-claims.js';
 import { type SourceOutcome, isOutcomesFault, Outbox, type Pending } from './outbox.js';
 import { notStoredLine, type Problems } from './problems.js';
 import type { KeptText, KeysOf } from '../wire/protocol.js';

@@ -7,7 +7,7 @@ import { flowBegin, flowEdges, flowJobs } from './flow-scripts.js';
 import { flowKey, markAt, newMark, type KeysOf } from '../../core/wire/protocol.js';
 import type { Bytes } from '../../core/wire/scripts.js';
 import { wireName } from '../../core/wire/wire-names.js';
-import { MAX_BATCH_SIZE } from '../../core/client/enqueue-parts.js';
+import { MAX_BATCH_SIZE } from '../../core/client/enqueue-call.js';
 import type { EnqueuedKey } from '../../core/client/enqueued-key.js';
 import type { JobOf, NewFlow, NewFlowJob } from './flow-store.js';
 import { explainOfFlows } from './flow-rights.js';

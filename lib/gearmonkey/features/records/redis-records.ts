@@ -5,7 +5,7 @@ import type { Claim } from '../../../job/job-source.js';
 import { readEntry, type RecordedParent } from '../../../job/flows.js';
 import type { RecordingJob, StepRecords } from '../../../job/steps.js';
 import { MAX_ENTRIES, MAX_STREAM_BYTES, STREAM_SECONDS, type StreamKind } from '../../../job/streams.js';
-import { memberOf } from '../../../redis/lease-thread.js';
+import { memberOf } from '../../../redis/lease-keeper.js';
 import { streamKey, type KeysOf } from '../../core/wire/protocol.js';
 import { PARENT_FIELDS, parentFrom } from './recorded-parent.js';
 import { nameFromWire } from '../../core/wire/wire-names.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../../batching/chunks.js';
-import { withDeadline } from '../../../job/deadline.js';
+import { withDeadline } from '../../../job/clock.js';
 import { defined } from '../../../job/defined.js';
 import { isFinal } from '../../../job/job-state.js';
 import type { FunctionOverview } from '../../../job/job-views.js';

@@ -30,7 +30,7 @@ interface Pending {
   reject(error: unknown): void;
 }
 
-export interface TurnsOptions {
+export interface TurnQueueOptions {
   readonly prefix: string;
   /** As `packSettings` made them. */
   readonly settings: Buffer;
@@ -44,7 +44,7 @@ export interface TurnsOptions {
 }
 
 /** Collects operations for Redis: those that arrive while a turn is under way go with the next, in one call. */
-export class Turns {
+export class TurnQueue {
   private readonly pending: Pending[] = [];
   /** Turns without an answer so far, by what they took along. */
   private readonly underWay = new Set<readonly Pending[]>();
@@ -54,7 +54,7 @@ export class Turns {
 
   constructor(
     private readonly connection: RedisConnection,
-    private readonly options: TurnsOptions,
+    private readonly options: TurnQueueOptions,
   ) {}
 
   /** @throws EngineUnavailableError */
