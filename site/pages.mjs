@@ -6,6 +6,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const INDEX = 'docs/README.md';
 /** For contributors, in the repository. */
 const NOT_ON_THE_SITE = /^docs\/notes\//;
+/** What pages link to that is no page: pictures, examples, the clients in other languages. */
+const FILES_ON_THE_SITE = /^(?:docs|clients)\//;
 /** Lists of everything, which would be found for every word. */
 const NOT_SEARCHED = new Set(['index.md', 'changelog.md', 'samples/index.md']);
 
@@ -81,7 +83,7 @@ function withLinks(text, source, page, pages, files) {
         const target = posix.normalize(posix.join(posix.dirname(source), link));
         const to = target === 'README.md' ? 'index.md' : pages.get(target);
         if (to !== undefined) return `${mark}[${label}](${relativeLink(page, to)}${anchor})`;
-        if (target.startsWith('docs/') && !NOT_ON_THE_SITE.test(target)) {
+        if (FILES_ON_THE_SITE.test(target) && !NOT_ON_THE_SITE.test(target)) {
           files.add(target);
           return `${mark}[${label}](${relativeLink(page, fileOf(target))})`;
         }

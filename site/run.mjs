@@ -65,8 +65,8 @@ async function build(out) {
     // For .vitepress/config.mjs, which VitePress loads by itself.
     process.env.SITE_WORK = work;
     process.env.SITE_OUT = out;
-    // What else is linked to and is no page: the examples of jobd.
-    process.env.VITE_EXTRA_EXTENSIONS = 'example,service';
+    // What else is linked to and is no page: the examples of jobd, the clients in other languages.
+    process.env.VITE_EXTRA_EXTENSIONS = 'example,service,py,php';
     const { build: buildSite } = await import('vitepress');
     await buildSite(HERE);
     writeMarkdown(pages, out, groups);
@@ -86,7 +86,7 @@ function writeMarkdown(pages, site, groups) {
   }
   const { name, description } = JSON.parse(readFileSync(join(HERE, '../package.json'), 'utf8'));
   const inOrder = ({ items }) => items.flatMap((item) => [item, ...(item.items ?? [])]);
-  const entryOf = ({ text, path, says }) => `- [${text}](/${path})${says ? `: ${says}` : ''}\n`;
+  const entryOf = ({ text, path, says }) => `- [${text}](${path})${says ? `: ${says}` : ''}\n`;
   const lists = groups.map((group) => `## ${group.title}\n\n${inOrder(group).map(entryOf).join('')}`);
   writeFileSync(join(site, 'llms.txt'), `# ${name}\n\n> ${description}\n\n${lists.join('\n')}`);
   const all = groups

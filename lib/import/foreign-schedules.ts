@@ -8,7 +8,7 @@ import {
 import { loadPatterns, nextSlot } from '../gearmonkey/features/schedules/timing.js';
 import { defined } from '../job/defined.js';
 import { dueOf } from './foreign-system.js';
-import { backoffOf, headersOf, numberOf, objectOf, retryOf, timeOf } from './found-job.js';
+import { backoffOf, headersOf, numberOf, objectOf, retryOf, timeOf, type LeftReason } from './found-job.js';
 
 /** A schedule of another system, as it is stored. */
 export interface StoredForeignSchedule {
@@ -126,7 +126,7 @@ function md5(text: string): string {
 }
 
 /**
- * The schedule that takes its place, or undefined if none would have the same times: then it stays.
+ * The schedule that takes its place, or why it stays: `schedule` if none would have the same times.
  *
  * @param queue the queue that it is of
  * @param now in ms since 1970, of the queue's server
@@ -136,16 +136,16 @@ export async function planSchedule(
   queue: string,
   functionOf: (name: string | undefined) => string | undefined,
   now: number,
-): Promise<PlannedSchedule | undefined> {
+): Promise<PlannedSchedule | LeftReason> {
   const { key, hash, job } = stored;
   const next = job?.due ?? Number(stored.score);
   const jobOptions = objectOf(job?.hash['opts'] ?? hash['opts'] ?? '{}');
   const data = job?.hash['data'] ?? hash['data'] ?? (hash['ic'] === undefined ? undefined : '{}');
-  if (!jobOptions || data === undefined || !isJson(data)) return undefined;
+  if (!jobOptions || data === undefined || !isJson(data)) return 'broken';
   const repeat = { ...(jobOptions['repeat'] as Record<string, unknown> | undefined), ...hash };
   const name = job?.hash['name'] ?? hash['name'];
   const fn = functionOf(name === '__default__' ? undefined : name);
-  if (fn === undefined) return undefined;
+  if (fn === undefined) return 'unmapped';
 
   // A next job that is due waits, or runs: it is carried over by itself, and the schedule goes on after it.
   const goes = job !== undefined && job.due !== undefined && next > now;
@@ -162,7 +162,7 @@ export async function planSchedule(
     retry,
   });
   const timing = await timingOf(repeat, next, now);
-  if (!timing) return undefined;
+  if (!timing) return 'schedule';
   if (!goes && isOver(timing, options.until, now)) return { fn, data };
   const planned = { fn, data, options: { ...options, ...timing } };
   try {
@@ -170,7 +170,7 @@ export async function planSchedule(
     const { id: _, input: _input, ...checked } = recurOptions(planned) ?? options;
     specOf(checked);
   } catch {
-    return undefined;
+    return 'schedule';
   }
   return defined({ ...planned, job: goes ? job.id : undefined });
 }

@@ -45,6 +45,8 @@ export type LeftReason =
   | 'unfit'
   | 'unmapped'
   | 'schedule'
+  | 'schedule-here'
+  | 'next-of-schedule'
   | 'later'
   | 'failed';
 

@@ -214,10 +214,10 @@ export class QueueImport {
     // BullMQ before version 5 wakes workers by such an entry.
     if (/^0:\d+$/.test(job.id) && job.state === 'gone') return undefined;
     if (this.goingNext.has(job.id)) return undefined;
-    if (this.keptNext.has(job.id)) return 'schedule';
+    if (this.keptNext.has(job.id)) return 'next-of-schedule';
     const found = this.options.system.toFound(job, state);
     if (typeof found === 'string') return found;
-    if (found.schedule !== undefined && (await this.keeps(found.schedule))) return 'schedule';
+    if (found.schedule !== undefined && (await this.keeps(found.schedule))) return 'next-of-schedule';
     return planJob(found, this.options.rules);
   }
 
@@ -352,14 +352,12 @@ export class QueueImport {
 
   /** Returns whether it has left its queue. */
   private async moveSchedule(stored: StoredForeignSchedule): Promise<boolean> {
-    const { queue, rules, dryRun } = this.options;
-    const planned = await planSchedule(stored, queue, rules.functionOf, await this.now());
-    const reason = planned ? await this.whyKept(planned) : 'schedule';
-    if (!planned || reason !== undefined) {
-      this.count.left(reason ?? 'schedule', stored.key);
+    const planned = await this.planSchedule(stored);
+    if (typeof planned === 'string') {
+      this.count.left(planned, stored.key);
       return false;
     }
-    if (dryRun) {
+    if (this.options.dryRun) {
       this.count.moved('schedules', planned.fn);
       this.goingSchedules.add(stored.key);
       if (planned.job !== undefined) this.goingNext.add(planned.job);
@@ -368,11 +366,17 @@ export class QueueImport {
     return this.takeSchedule(stored, planned);
   }
 
+  private async planSchedule(stored: StoredForeignSchedule): Promise<PlannedSchedule | LeftReason> {
+    const { queue, rules } = this.options;
+    const planned = await planSchedule(stored, queue, rules.functionOf, await this.now());
+    return typeof planned === 'string' ? planned : ((await this.whyKept(planned)) ?? planned);
+  }
+
   /** Nothing is taken that can't be made: its step could never be ended. */
   private async whyKept({ options, ...schedule }: PlannedSchedule): Promise<LeftReason | undefined> {
     if (!options) return undefined;
     const { schedules } = this.servers.client;
-    if ((await schedules.get(options.id)) !== null) return 'schedule';
+    if ((await schedules.get(options.id)) !== null) return 'schedule-here';
     if (Buffer.byteLength(schedule.data) > this.options.rules.largest) return 'too-large';
     try {
       await schedules.check(schedule.fn, recurOptions({ ...schedule, options }));

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitepress';
+import { searching } from '../search.mjs';
 
 /** The folder of the build, which run.mjs has filled with pages. */
 const work = process.env.SITE_WORK ?? '';
@@ -18,7 +19,7 @@ const entryOf = ({ text, path, items }) => ({
 
 function menuOfApi(open) {
   return [
-    { text: 'Documentation', link: '/' },
+    { text: 'All pages', link: '/' },
     ...api.map((entry) => ({
       text: entry.text,
       link: linkOf(entry.path),
@@ -35,6 +36,13 @@ const slugOf = (heading) =>
     .trim()
     .replaceAll(' ', '-');
 
+/** What each page is about, by its path. */
+const saysOf = new Map(
+  groups.flatMap(({ items }) =>
+    items.flatMap((item) => [item, ...(item.items ?? [])]).map(({ path, says }) => [path, says]),
+  ),
+);
+
 export default defineConfig({
   title: name,
   description,
@@ -46,6 +54,18 @@ export default defineConfig({
     ['meta', { name: 'referrer', content: 'no-referrer' }],
     ['link', { rel: 'icon', href: 'data:,' }],
   ],
+  transformPageData: ({ relativePath, title, frontmatter }) => ({
+    description: saysOf.get(relativePath) ?? (title === '' ? description : `${title}: ${description}`),
+    frontmatter: {
+      ...frontmatter,
+      head: [['link', { rel: 'alternate', type: 'text/markdown', href: `/${relativePath}` }]],
+    },
+  }),
+  // Without JavaScript VitePress shows nothing there.
+  transformHtml: (html, path) =>
+    path.endsWith('404.html')
+      ? html.replace('<body>', '<body><noscript>This page is not here. <a href="/">All pages</a></noscript>')
+      : html,
   lastUpdated: false,
   // links.mjs checks all links and anchors of the built pages.
   ignoreDeadLinks: true,
@@ -56,6 +76,11 @@ export default defineConfig({
   },
   themeConfig: {
     outline: [2, 3],
+    notFound: {
+      title: 'This page is not here',
+      quote: 'Search for it, or begin with Start.',
+      linkText: 'All pages',
+    },
     nav: [
       { text: 'Start', link: '/start' },
       { text: 'Production', link: '/operate/checklist' },
@@ -80,42 +105,3 @@ export default defineConfig({
     },
   },
 });
-
-/**
- * Questions are found, too: words that every question has don't count, and a word counts in all its forms.
- * The functions are sent to the browser as text, so each stands for itself.
- */
-function searching() {
-  return {
-    options: {
-      processTerm: (term) => {
-        const word = term.toLowerCase();
-        const common =
-          ' a an and are as at be but by can do does for from get has have how i if in into is it its make me my not of on one or our so than that the their them then there they this to was we what when where which while why will with without would you your ';
-        if (common.includes(` ${word} `)) return null;
-        if (word.length < 5) return word;
-        return word
-          .replace(/ies$/, 'y')
-          .replace(/(ss|us|is)$/, '$1_')
-          .replace(/(?:ing|ed|es|s)$/, '')
-          .replace(/_$/, '')
-          .replace(/(.)\1$/, '$1')
-          .replace(/(.{3,})e$/, '$1');
-      },
-    },
-    searchOptions: {
-      fuzzy: (term) => (term.length > 5 ? 0.2 : false),
-      prefix: (term) => term.length > 3,
-      boost: { title: 4, text: 2, titles: 2 },
-      // These are on each page.
-      boostTerm: (term) => (/^(?:\d+|job|run|queue|worker|process)$/.test(term) ? 0.3 : 1),
-      // What a name is comes after what to do with it, unless the name itself is asked for.
-      boostDocument: (id) =>
-        String(id).includes('/api/')
-          ? 0.4
-          : /\/(?:understand|systems|samples)\/|\/(?:options|errors)\./.test(String(id))
-            ? 0.6
-            : 1,
-    },
-  };
-}

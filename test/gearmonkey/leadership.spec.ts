@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Leadership } from '../../lib/gearmonkey/core/source/leadership.js';
+import { CallFailures } from '../../lib/gearmonkey/core/source/round-trips.js';
 import { SourceKeep } from '../../lib/gearmonkey/features/keep/source-keep.js';
 import { Housekeeping } from '../../lib/gearmonkey/features/views/housekeeping.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
@@ -34,7 +35,7 @@ describe('Leadership of a function', () => {
     };
     const housekeeper = () => new Housekeeping(keysOf, new SourceKeep(), () => commands.ready());
     const leadership = new Leadership({
-      ...{ commands, worker, keysOf, housekeeper, idle: () => [] },
+      ...{ commands, worker, keysOf, housekeeper, failures: new CallFailures(), idle: () => [] },
       ...{
         onDue: report('due'),
         onTick: report('tick'),

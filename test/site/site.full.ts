@@ -97,10 +97,12 @@ describe('the documentation site', () => {
     );
     expect(alone).toEqual([]);
     const list = readFileSync(join(site, 'llms.txt'), 'utf8');
-    const named = [...list.matchAll(/\]\(\/([^)]+)\)/g)].map(([, path = '']) => path);
+    const named = [...list.matchAll(/\]\(([^)]+)\)/g)].map(([, path = '']) => path);
     expect(named.length).toBeGreaterThan(80);
     expect(named.filter((path) => !existsSync(join(site, path)))).toEqual([]);
-    expect(readFileSync(join(site, 'llms-full.txt'), 'utf8')).toContain('# Limits: which job may run when');
+    expect(readFileSync(join(site, 'llms-full.txt'), 'utf8')).toContain(
+      '# Limits: concurrency and rates across all workers',
+    );
     const answer = await fetch(`${url}/guides/limits.md`);
     expect(answer.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
     await expect(answer.text()).resolves.toBe(readFileSync(join(ROOT, 'docs/guides/limits.md'), 'utf8'));

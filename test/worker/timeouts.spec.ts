@@ -51,7 +51,11 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     source.setDeadline = ({ id }, ms) => void limits.push([id, ms]);
     await runWorker(source, 'fn', (input) => input, { timeout: TIMEOUT_MS });
     await expect(rig.client.call('fn', 'x', { timeout: '5s' })).resolves.toBe('x');
-    expect(limits).toEqual([['1', TIMEOUT_MS + 1000]]);
+    // Its outcome may have to wait for a slow line.
+    expect(limits).toEqual([
+      ['1', TIMEOUT_MS + 1000],
+      ['1', Infinity],
+    ]);
   });
 
   it('does not affect a job that is fast enough', async () => {

@@ -127,6 +127,32 @@ describe('recovery.lua', () => {
     expect(looks).toEqual([[], [], ['1']]);
   });
 
+  it('does not take one that is late for time in which the server was there, if a call has failed before it', async () => {
+    const blink = 2500;
+    const looks = async (from: number, count: number) => {
+      let ids: string[] = [];
+      for (let at = 1; at <= count; at++)
+        ids = (
+          await claim(server.redis, fn, { now: from + at * blink, lease: LEASE, maxStalls: 9, recover: -1 })
+        ).claims.map(({ id }) => id);
+      return ids;
+    };
+    const ended = NOW + 10 * LEASE;
+    // Three moments between refused writes are not three seconds, but thirty after another are.
+    expect(await looks(ended, 3)).toEqual([]);
+    expect(await looks(ended + 3 * blink, 27)).toEqual([]);
+    expect(await looks(ended + 30 * blink, 1)).toEqual(['1']);
+  });
+
+  it('counts them so for a leader, too', async () => {
+    for (let at = 1; at <= 30; at++) {
+      await look(server.redis, [fn], NOW + 10 * LEASE + at * 2500, '', 0, -1);
+      expect(await marked()).toBe(0);
+    }
+    await look(server.redis, [fn], NOW + 10 * LEASE + 31 * 2500, '', 0, -1);
+    expect(await marked()).toBe(1);
+  });
+
   it('goes by the leases that there were, not by longer ones of earlier workers', async () => {
     await claim(server.redis, fn, { now: NOW + 1000, lease: 100 * LEASE, slots: 0 });
     const late = NOW + 2 * LEASE;

@@ -50,8 +50,10 @@ const WHY: Readonly<Record<LeftReason, string>> = {
     'their data is larger than --max-bytes, that of a schedule than 1 MiB, or their id and name than headers may be',
   unfit: 'the codec of --codec can not write their data',
   unmapped: 'no --map has their name, and there is no --function',
-  schedule:
-    'a schedule here would have other times, another one has its id, or --map has no function; with it stays its next job',
+  schedule: 'a schedule here would have other times',
+  'schedule-here':
+    'a schedule with its id is here already, so both systems make its jobs until you remove it there, as with queue.removeJobScheduler(id)',
+  'next-of-schedule': 'they are the next jobs of schedules that stay',
   later: 'they came, or changed, while it ran; import again',
   failed: 'they have failed; --failed moves them, too',
 };

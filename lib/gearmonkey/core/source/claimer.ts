@@ -3,7 +3,7 @@ import { messageOf } from '../../../job/errors.js';
 import type { Claim, FreeSlots } from '../../../job/job-source.js';
 import { showAs } from '../../../job/show-as.js';
 import { groupBy } from './group-by.js';
-import { CallPlan, type Call, RoundTrips, type Reply } from './round-trips.js';
+import { CallFailures, CallPlan, RoundTrips, type Call, type Reply } from './round-trips.js';
 import { openNotifier } from './cluster-notifier.js';
 import { FunctionStates } from './function-states.js';
 import type { Notifier, NotifierListener } from './notifier.js';
@@ -33,6 +33,7 @@ export class Claimer implements NotifierListener {
   private readonly functions = new Map<string, FunctionCalls>();
   private readonly underWay = new Set<Promise<void>>();
   private readonly states: FunctionStates;
+  private readonly failures = new CallFailures();
   readonly notifier: Notifier;
   private readonly plainJobs: PlainJobs;
   private readonly delays = new ShortDelays((fn) => this.returned(this.notifier.look(fn)));
@@ -54,6 +55,7 @@ export class Claimer implements NotifierListener {
       housekeeper,
       ended,
       states,
+      failures: this.failures,
       listener: this,
       pollInterval,
     };
@@ -184,7 +186,8 @@ export class Claimer implements NotifierListener {
       const storeLimit = () => keys.store([fn]).catch(failed);
       const onEndInFlow = () => others.ended.settle(fn);
       const told = { connection: connections.commands, isLimited, storeLimit, onEndInFlow };
-      const trips = new RoundTrips(fn, { ...options, ...others, ...told });
+      const { failures } = this;
+      const trips = new RoundTrips(fn, { ...options, ...others, ...told, failures });
       calls = { plan: new CallPlan(), trips };
       this.functions.set(fn, calls);
     }
@@ -220,10 +223,11 @@ export class Claimer implements NotifierListener {
   }
 
   /** @param asked how many jobs the call asked for */
-  private take(fn: string, { claims, unfiled, dropped, wait, plain }: Reply, asked: number): void {
+  private take(fn: string, { claims, unfiled, late, dropped, wait, plain }: Reply, asked: number): void {
     const { frame, held, problems } = this.parts;
     if (dropped.length > 0) problems.report(`dropped ${fn}`, droppedLine(fn, dropped));
     if (plain) this.plainJobs.saw(fn);
+    if (late.length > 0) this.returned(this.giveBack(late));
     if (unfiled.length > 0) this.returned(this.settle(this.parts.keys.file(fn, unfiled)));
     frame.replied();
     this.states.apply(fn, claims.length === asked ? 'filled' : 'short');

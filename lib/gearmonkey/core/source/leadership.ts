@@ -4,6 +4,7 @@ import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { repeat } from '../../../redis/rounds.js';
 import type { KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
+import type { CallFailures } from './round-trips.js';
 import type { Housekeeper } from './source-features.js';
 
 /** The longest delay of a job without a wake marker: one second, as in the protocol. */
@@ -25,6 +26,7 @@ export interface LeadershipOptions {
   readonly worker: string;
   readonly keysOf: KeysOf;
   readonly housekeeper: () => Housekeeper;
+  readonly failures: CallFailures;
   /** How often functions are checked, and how long they keep a leader that died, in ms. @default 1000 and 3000 */
   readonly pace?: { readonly look: number; readonly hold: number };
   /** Functions that wait for jobs. */
@@ -58,13 +60,12 @@ export class Leadership {
 
   private readonly housekeeping: Housekeeper;
   private readonly pace: { readonly look: number; readonly hold: number };
-  /** How often it looks, if that is not each second: the server has to know that no look was late. */
-  private readonly every: [] | [ms: number];
+  /** When it has looked last. */
+  private lookedAt = -Infinity;
 
   constructor(private readonly options: LeadershipOptions) {
     const { housekeeper, pace = { look: LOOK_MS, hold: HOLD_MS } } = options;
     this.pace = pace;
-    this.every = options.pace ? [pace.look] : [];
     this.housekeeping = housekeeper();
   }
 
@@ -122,7 +123,8 @@ export class Leadership {
 
   /** Checks the functions once. If that fails, the next time tries again. */
   private async beat(): Promise<void> {
-    if (this.looking || !this.options.commands.isReady) return;
+    if (this.looking) return;
+    if (!this.options.commands.isReady) return this.options.failures.note();
     this.looking = true;
     const now = performance.now();
     const idle = new Set(this.options.idle());
@@ -176,11 +178,25 @@ export class Leadership {
   ): Promise<[fn: string, scripts.Looked][]> {
     if (functions.length === 0) return [];
     const redis = await this.options.commands.ready();
+    const [sent, every] = [performance.now(), this.every];
     const calls = chunksOf(functions, MAX_FUNCTIONS).map((some) =>
-      scripts.look.run(redis, some.flatMap(this.keysFor), '', worker, hold, this.every),
+      scripts.look.run(redis, some.flatMap(this.keysFor), '', worker, hold, every),
     );
-    const replies = (await Promise.all(calls)).flat();
-    return functions.map((fn, index) => [fn, replies[index] ?? NOTHING]);
+    const replies = await Promise.all(calls).catch((error: unknown) => {
+      this.options.failures.note();
+      throw error;
+    });
+    this.lookedAt = sent;
+    const looked = replies.flat();
+    return functions.map((fn, index) => [fn, looked[index] ?? NOTHING]);
+  }
+
+  /** How often it looks, if that is not each second, and whether a call has failed since: the server has to know whether a look is late. */
+  private get every(): [] | [ms: number] {
+    const every = this.options.pace ? this.pace.look : 0;
+    const failed = this.lookedAt > -Infinity && this.options.failures.since(this.lookedAt);
+    if (failed) return [-Math.max(1, every)];
+    return every > 0 ? [every] : [];
   }
 
   private readonly keysFor = (fn: string): string[] => {

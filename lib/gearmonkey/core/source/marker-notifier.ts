@@ -55,7 +55,7 @@ export class MarkerNotifier implements Notifier {
     /** This worker's own list: a push to it ends the blocking call. */
     private readonly ownList: string,
   ) {
-    const { commands, worker, keysOf, housekeeper, ended, states, listener } = parts;
+    const { commands, worker, keysOf, housekeeper, failures, ended, states, listener } = parts;
     this.states = states;
     const idle = () => this.waiting();
     const onDue = (fn: string, wait: number) => states.expect(fn, wait);
@@ -63,7 +63,7 @@ export class MarkerNotifier implements Notifier {
     const onTick = (fn: string, wait: number) => listener.onTick(fn, wait);
     const onFlows = (fn: string) => ended.review(fn);
     const told = { idle, onDue, onTick, onListen, onFlows };
-    this.leadership = new Leadership({ commands, worker, keysOf, housekeeper, ...told });
+    this.leadership = new Leadership({ commands, worker, keysOf, housekeeper, failures, ...told });
   }
 
   await(fn: string): void {
@@ -119,6 +119,7 @@ export class MarkerNotifier implements Notifier {
         const blockedOn = await this.block();
         if (blockedOn > FEW) await this.collect(blockedOn);
       } catch (error) {
+        this.parts.failures.note();
         for (const fn of this.waiting()) this.states.apply(fn, 'lose');
         if (isReply(error)) this.parts.listener.onRefused(error);
         await pauseAfter(error);

@@ -2,6 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import type { KeysOf } from '../wire/protocol.js';
 import type { FunctionStates } from './function-states.js';
+import type { CallFailures } from './round-trips.js';
 import type { EndedJobs, Housekeeper } from './source-features.js';
 
 /** What a notifier reports to the source, and asks it. */
@@ -31,6 +32,7 @@ export interface NotifierParts {
   readonly housekeeper: () => Housekeeper;
   readonly ended: EndedJobs;
   readonly states: FunctionStates;
+  readonly failures: CallFailures;
   readonly listener: NotifierListener;
   /** Milliseconds between two questions for jobs, in place of calls that block; 0 for these. */
   readonly pollInterval: number;

@@ -29,10 +29,10 @@ export class PollingNotifier implements Notifier {
     private readonly parts: NotifierParts,
     private readonly interval: number,
   ) {
-    const { commands, worker, keysOf, housekeeper, ended, states, listener } = parts;
+    const { commands, worker, keysOf, housekeeper, failures, ended, states, listener } = parts;
     this.states = states;
     this.leadership = new Leadership({
-      ...{ commands, worker, keysOf, housekeeper },
+      ...{ commands, worker, keysOf, housekeeper, failures },
       pace: { look: interval, hold: HOLD_INTERVALS * interval },
       idle: () => this.waiting(),
       onDue: (fn, wait) => {

@@ -32,6 +32,7 @@ export interface RoundTripOptions {
   /** A job with a larger input ends as an error. */
   readonly maxPayloadBytes: number;
   readonly problems: Problems;
+  readonly failures: CallFailures;
   readonly kept: KeptRules;
   /** Whether this worker makes the keys of jobs that have none. */
   readonly isLimited: () => boolean;
@@ -52,7 +53,11 @@ export interface Reply {
   readonly plain: boolean;
   /** Jobs of a function with a limit that have no key yet. */
   readonly unfiled: readonly Claim[];
+  /** Claims whose reply was read when their leases had ended: not to be run. */
+  readonly late: readonly Claim[];
 }
+
+const NONE: readonly Claim[] = [];
 
 /** The arguments of one call of the script. */
 interface Request {
@@ -83,7 +88,7 @@ export class RoundTrips {
     private readonly options: RoundTripOptions,
   ) {
     const k = options.keysOf(fn);
-    this.recovery = new RecoveryPace(options.lease);
+    this.recovery = new RecoveryPace(options.lease, options.failures);
     this.outbox = new Outbox(k.replies);
     this.noted = k.claims + options.worker;
     const queues = [k.high, k.normal, k.low];
@@ -142,7 +147,7 @@ export class RoundTrips {
     const outcomes: scripts.OutcomeArguments = [];
     for (const { encoded } of batch) outcomes.push(...encoded);
     const sent = performance.now();
-    const recover = mayRecover && this.recovery.isDue(sent) ? Math.max(1, this.options.pollInterval) : 0;
+    const recover = mayRecover ? this.recovery.next(sent, this.options.pollInterval) : 0;
     const files = this.options.isLimited() ? 1 : this.sawLimit ? 0 : '';
     const kept = this.kept(batch, sent);
     const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, files, kept, outcomes] as const;
@@ -154,20 +159,23 @@ export class RoundTrips {
     try {
       answer = await call;
     } catch (error) {
+      this.options.failures.note();
       this.recovery.again();
       throw error;
     }
+    if (recover !== 0) this.recovery.looked(sent);
     const { claims, unfiled, limited, lostRules, endedInFlow, refused, ...reply } = answer;
     this.sawLimit ||= limited;
     if (batch.length === 0 && claims.length === 0) this.recovery.again();
-    // A reply may come after its leases ended, as in a process that was stopped: other workers have the jobs by now.
-    const late = performance.now() - sent >= lease + blocked;
+    // A process that was stopped, or held its thread, reads a reply after its leases ended: other workers may have the jobs by now.
+    const isLate = performance.now() - sent >= lease + blocked;
     this.outbox.answered(batch, refused);
     if (endedInFlow) this.options.onEndInFlow();
     if (lostRules) await this.options.storeLimit();
-    const timely = (taken: readonly scripts.TakenJob[]) =>
-      late ? [] : taken.map((job) => toClaim(this.fn, job, this.options.maxStalls));
-    return { ...reply, claims: timely(claims), unfiled: timely(unfiled) };
+    const taken = (jobs: readonly scripts.TakenJob[]) =>
+      jobs.length === 0 ? NONE : jobs.map((job) => toClaim(this.fn, job, this.options.maxStalls));
+    if (isLate) return { ...reply, claims: NONE, unfiled: NONE, late: taken([...unfiled, ...claims]) };
+    return { ...reply, claims: taken(claims), unfiled: taken(unfiled), late: NONE };
   }
 
   private kept(batch: readonly Pending[], now: number): KeptText {
@@ -231,18 +239,48 @@ export class RoundTrips {
 /** The part of a lease between two checks for expired jobs. */
 const INTERVAL = 1 / 16;
 
+/** When a call of this worker has failed last: before that the server may have been away, or have refused writes. */
+export class CallFailures {
+  private at = -Infinity;
+
+  note(): void {
+    this.at = performance.now();
+  }
+
+  /** @param time by `performance.now()` */
+  since(time: number): boolean {
+    return this.at >= time;
+  }
+}
+
 /** When a call of the claim script asks to give expired jobs back: not each of a busy worker. Whether it does, the server decides. */
 export class RecoveryPace {
   private askedAt = -Infinity;
+  /** When the last call was sent that has looked. */
+  private lookedAt = -Infinity;
 
   /** @param lease in ms */
-  constructor(private readonly lease: number) {}
+  constructor(
+    private readonly lease: number,
+    private readonly failures: CallFailures,
+  ) {}
 
-  /** Whether to ask now; if so, the next time is a while later. @param now by `performance.now()` */
-  isDue(now: number): boolean {
-    if (now - this.askedAt < this.lease * INTERVAL) return false;
+  /**
+   * What to ask with a call, as its argument: 0 for nothing; then the next time is a while later.
+   *
+   * @param now by `performance.now()`
+   * @param pollInterval in ms, 0 if this worker does not poll
+   */
+  next(now: number, pollInterval: number): number {
+    if (now - this.askedAt < this.lease * INTERVAL) return 0;
     this.askedAt = now;
-    return true;
+    const every = Math.max(1, pollInterval);
+    return this.lookedAt > -Infinity && this.failures.since(this.lookedAt) ? -every : every;
+  }
+
+  /** The call has looked. @param sent when it was sent */
+  looked(sent: number): void {
+    this.lookedAt = sent;
   }
 
   /** The server may not have noted that it was asked, since it had nothing to look at or the call failed: the next one asks again. */

@@ -144,7 +144,7 @@ export interface Looked {
   readonly flows: boolean;
 }
 
-/** Returns one entry per function. `worker` '' checks all functions; `hold` 0 gives up leadership; `every`: how often it looks, if it polls. */
+/** Returns one entry per function. `worker` '' checks all functions; `hold` 0 gives up leadership; `every`: how often it looks, if it polls; negative if a call has failed since. */
 export const look = defineScript<
   [now: Now, worker: string, hold: number, every: [] | [ms: number]],
   Looked[]

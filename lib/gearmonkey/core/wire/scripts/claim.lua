@@ -5,7 +5,7 @@
   KEYS[5] high   KEYS[6] normal   KEYS[7] low   KEYS[8] wake marker   KEYS[9] channel   KEYS[10] control
   KEYS[11] optional: gets the claims as a JSON list of "id:token", in case the worker never gets the reply
   ARGV[1] now in ms, or ''   ARGV[2] length of a lease in ms   ARGV[3] free slots   ARGV[4] stalls allowed
-  ARGV[5] 1 to recover expired jobs, if there was time to renew them; of a worker that polls how often it does, in ms; else 0
+  ARGV[5] 1 to recover expired jobs, if there was time to renew them; of a worker that polls how often it does, in ms; else 0. Negative if a call of the worker has failed since it last asked for this
   ARGV[6] largest input in bytes   ARGV[7] 1 if this worker finds out keys of jobs, '' if
   no claim of it was of a function with a limit, else 0   ARGV[8] '' or "success:error:lists": seconds for which jobs are kept that
   succeed, and that end as errors, and 1 to set when the list of successes expires
@@ -231,7 +231,9 @@ local refusal = missing_right('HMGET', job, 'x') or missing_right('HSET', job, '
 if refusal then return refusal end
 settle()
 if keys.lists == '1' then try('EXPIRE', success_list, keys.list_seconds) end
-local ended = ARGV[5] ~= '0' and recoverable_until(string.sub(keys.leases, #'lease:' + 1), now, lease, ARGV[5] - 1)
+local recover = tonumber(ARGV[5])
+local ended = recover ~= 0
+  and recoverable_until(string.sub(keys.leases, #'lease:' + 1), now, lease, math.abs(recover) - 1, recover < 0)
 if ended then open_unusual().recover_expired(ended) end
 --- In the reply, false becomes nil, and a table ends before nil.
 local function reply(wait, of_limit)

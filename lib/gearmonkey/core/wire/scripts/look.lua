@@ -5,7 +5,7 @@
   KEYS eleven per function: leases, scheduled, high, normal, low, wake marker, ticks, control hash, members of flows,
   leader, whether plain clients send jobs
   ARGV[1] now in ms, or ''   ARGV[2] worker, or ''   ARGV[3] ms for which it leads, 0 to give up leadership
-  ARGV[4] optional: how often it looks, in ms, if it polls
+  ARGV[4] optional: how often it looks, in ms, if it polls; negative if a call of the worker has failed since it last looked
   Returns four for each function: ms until its next scheduled job is due, or -1 (also if it is paused); 1 if this worker
   leads it, 2 if it leads it and plain clients send jobs, else 0; ms until the next tick of its schedules, or -1; 1 if it has
   jobs of flows and is not paused, else 0.
@@ -116,7 +116,7 @@ local function look(leases, scheduled, high, normal, low, wake, ticks, control, 
     return -1, -1, 0
   end
   local expiry, wait, has_flows = first(leases), -1, false
-  local ended = expiry and recoverable_until(fn, now, nil, every)
+  local ended = expiry and recoverable_until(fn, now, nil, math.abs(every), every < 0)
   local work = ended and expiry <= ended
   local keys = {
     limits = 'limit:' .. fn .. ':', wake = wake, jobs = 'job:' .. fn .. ':', scheduled = scheduled, control = control,

@@ -1,5 +1,5 @@
 -- Gives recoverable_until
--- include calls: try
+-- include calls: call, try
 -- include rights: missing_right
 
 --- Leases end further ahead than any lease lasts when the clock was set back, and none would be recovered until then: they
@@ -19,6 +19,9 @@ end
 local GRACE = 3 / 8
 --- The longest pause, in ms, of a server with workers that do not poll. A worker looks each second.
 local LONGEST_GAP = 1500
+--- What a late look says of the time before it, in ms, if a call of its worker has failed since its last one: little more than
+--- that the server is there now.
+local SHORT_UP = 100
 
 --- How long a lease is at most that has so many ms left: it was renewed when a quarter of it was over.
 local function lease_with(left)
@@ -53,9 +56,10 @@ end
 --- `later`, those may be recovered that still have when the server has been up for `grace` since then; `up` is for how long it has.
 ---
 --- `lease` may be nil, if only a call that recovers is to begin with it. `every` is how often the worker looks, in ms, if it polls:
---- beside workers with a short lease that is no excuse. A function without a lease is not looked at while it waits for jobs: that
+--- beside workers with a short lease that is no excuse. `failed` is whether a call of it has failed since its last look: then a
+--- late look does not count the time before it, in which the server was away, or refused writes, again and again. A function without a lease is not looked at while it waits for jobs: that
 --- is no outage. A user who may renew none has not looked.
-local function recoverable_until(fn, now, lease, every)
+local function recoverable_until(fn, now, lease, every, failed)
   local key, leases = 'recovery:' .. fn, 'lease:' .. fn
   if missing_right('ZADD', leases, '1', 'x') or missing_right('ZREM', leases, 'x') then return nil end
   local stored = try('GET', key)
@@ -85,7 +89,7 @@ local function recoverable_until(fn, now, lease, every)
   elseif is_long and count ~= 0 then
     grace = grace_of(leases, looked, shortest, longest, grace)
     from = now + grace
-    if later == 0 then later, up = now, 0 else up = up + math.min(gap, LONGEST_GAP + every) end
+    if later == 0 then later, up = now, 0 else up = up + math.min(gap, failed and SHORT_UP or LONGEST_GAP + every) end
   elseif is_long or now >= from then
     ended, later = 0, 0
     if is_long and lease then shortest, longest = lease, lease end
@@ -95,7 +99,10 @@ local function recoverable_until(fn, now, lease, every)
   if later > 0 and up >= grace then ended, later, up = later, now, 0 end
   local texts = {}
   for i, number in ipairs({ now, from, shortest, longest, ended, later, up, grace }) do texts[i] = string.format('%.0f', number) end
-  try('SET', key, table.concat(texts, ':'), 'EX', '86400')
+  local text = table.concat(texts, ':')
+  local noted = try('SET', key, text, 'EX', '86400')
+  -- While no leases can be renewed the worker has to know that it has not looked. A full memory takes renewals.
+  if noted.err and not string.find(noted.err, 'NOPERM') and not string.find(noted.err, 'OOM') then call('SET', key, text, 'EX', '86400') end
   if now >= from then return now end
   return ended > 0 and ended or nil
 end
