@@ -161,9 +161,9 @@ export function priorityOf(priority: number, priorities: PriorityRule | undefine
   checkWhole('priority', priority, 0, MAX_PRIORITY);
   if (priority === 0) return 'normal';
   if (priorities) return checkedPriority(priorities(priority), priority);
-  throw unsupported(
-    `number of priorities as BullMQ, so \`priority: ${priority}\` means nothing`,
-    'Say which of the three it is in BullModule.forRoot or registerQueue: ' +
+  throw new ConfigurationError(
+    `There are three priorities here, so \`priority: ${priority}\` of BullMQ has to be one of them. ` +
+      'Say which in BullModule.forRoot or registerQueue: ' +
       "`priorities: (priority) => (priority < 10 ? 'high' : 'low')`. A job without one has 'normal'.",
   );
 }

@@ -6,8 +6,8 @@ describe('What is repeated', () => {
   let repeat: typeof Rounds.repeat;
   const ends: (() => void)[] = [];
   const ran: string[] = [];
-  const start = (ms: number, name: string) => {
-    const end = repeat(ms, () => void ran.push(name));
+  const start = (ms: number, name: string, isPunctual = false) => {
+    const end = repeat(ms, () => void ran.push(name), isPunctual);
     ends.push(end);
     return end;
   };
@@ -42,6 +42,16 @@ describe('What is repeated', () => {
     after(900);
     start(1000, 'b');
     expect(after(100)).toEqual(['a']);
+    expect(after(1000)).toEqual(['a', 'b']);
+  });
+
+  it('is not late the first time, if that is asked for, and then goes with the rounds', () => {
+    start(1000, 'a');
+    after(300);
+    start(1000, 'b', true);
+    expect(after(700)).toEqual(['a']);
+    expect(after(300)).toEqual(['b']);
+    expect(after(700)).toEqual(['a', 'b']);
     expect(after(1000)).toEqual(['a', 'b']);
   });
 

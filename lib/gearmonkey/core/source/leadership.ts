@@ -70,7 +70,7 @@ export class Leadership {
   }
 
   start(): void {
-    if (!this.closed) this.endLooks ??= repeat(this.pace.look, () => void this.beat());
+    if (!this.closed) this.endLooks ??= repeat(this.pace.look, () => void this.beat(), true);
   }
 
   /** This worker runs jobs of `fn` from now on. */
