@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { RedisSource } from '../../lib/gearmonkey/redis-source.js';
 import type { RedisSourceOptions } from '../../lib/gearmonkey/core/source/source-options.js';
@@ -132,12 +132,17 @@ describe('A source of jobs', () => {
     await expect(dead.settle([success(lost)])).resolves.toEqual([lost]);
   });
 
-  it('gives back, and does not begin, what a reply brings which it reads after its lease could have ended', async () => {
+  it.each([
+    ['begins what a reply brings that it reads late only with a new lease', undefined, '1'],
+    ['gives back what a reply brings that it reads late if it gets no new lease', [], '2'],
+  ])('%s', async (_, renewed, claimed) => {
     const line = await SlowLine.start(server.port);
     opened({ close: () => line.stop() });
     const source = await sourceOn(line.url, { lease: SHORT_LEASE_MS });
     // Its connection is open then, so that the next claim is on its way before the line is cut.
     await expect(claimOne(source, fn)).resolves.toMatchObject({ id: ids[0] });
+    if (renewed)
+      jest.spyOn(source['held'], 'renew').mockImplementation((those) => Promise.resolve([...those]));
     line.separate('held');
     const claims = claimOne(source, fn);
     const sent = performance.now();
@@ -147,7 +152,7 @@ describe('A source of jobs', () => {
     let claim = await claims;
     while (claim.id !== ids[1]) claim = await claimOne(source, fn);
     // A token ends with how often its job was claimed.
-    expect([claim.stalls, String(claim.token).at(-1)]).toEqual([0, '2']);
+    expect([claim.stalls, String(claim.token).at(-1)]).toEqual([0, claimed]);
   });
 
   it('sends outcomes again whose reply is lost', async () => {

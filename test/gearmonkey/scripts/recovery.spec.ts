@@ -144,6 +144,16 @@ describe('recovery.lua', () => {
     expect(await looks(ended + 30 * blink, 1)).toEqual(['1']);
   });
 
+  it('gives holders time while calls fail again and again, however shortly, and then recovers', async () => {
+    const last = NOW + 2 * LEASE;
+    for (let at = NOW + 1200; at <= last; at += 1200) {
+      const { claims } = await claim(server.redis, fn, { now: at, lease: LEASE, maxStalls: 9, recover: -1 });
+      expect(claims).toEqual([]);
+    }
+    await askUntil(last + GRACE, last - 1000);
+    expect(await ask(last + GRACE)).toEqual(['1']);
+  });
+
   it('counts them so for a leader, too', async () => {
     for (let at = 1; at <= 30; at++) {
       await look(server.redis, [fn], NOW + 10 * LEASE + at * 2500, '', 0, -1);

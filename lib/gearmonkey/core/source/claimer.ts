@@ -185,7 +185,8 @@ export class Claimer implements NotifierListener {
       const isLimited = () => keys.has(fn);
       const storeLimit = () => keys.store([fn]).catch(failed);
       const onEndInFlow = () => others.ended.settle(fn);
-      const told = { connection: connections.commands, isLimited, storeLimit, onEndInFlow };
+      const renew = (claims: readonly Claim[]) => others.held.renew(claims);
+      const told = { renew, connection: connections.commands, isLimited, storeLimit, onEndInFlow };
       const { failures } = this;
       const trips = new RoundTrips(fn, { ...options, ...others, ...told, failures });
       calls = { plan: new CallPlan(), trips };

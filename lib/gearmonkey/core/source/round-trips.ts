@@ -33,6 +33,8 @@ export interface RoundTripOptions {
   readonly maxPayloadBytes: number;
   readonly problems: Problems;
   readonly failures: CallFailures;
+  /** Extends leases; returns the lost claims. */
+  readonly renew: (claims: readonly Claim[]) => Promise<readonly Claim[]>;
   readonly kept: KeptRules;
   /** Whether this worker makes the keys of jobs that have none. */
   readonly isLimited: () => boolean;
@@ -53,7 +55,7 @@ export interface Reply {
   readonly plain: boolean;
   /** Jobs of a function with a limit that have no key yet. */
   readonly unfiled: readonly Claim[];
-  /** Claims whose reply was read when their leases had ended: not to be run. */
+  /** Claims whose reply was read so late that their leases may be over, or are: not to be run. */
   readonly late: readonly Claim[];
 }
 
@@ -167,15 +169,27 @@ export class RoundTrips {
     const { claims, unfiled, limited, lostRules, endedInFlow, refused, ...reply } = answer;
     this.sawLimit ||= limited;
     if (batch.length === 0 && claims.length === 0) this.recovery.again();
-    // A process that was stopped, or held its thread, reads a reply after its leases ended: other workers may have the jobs by now.
-    const isLate = performance.now() - sent >= lease + blocked;
     this.outbox.answered(batch, refused);
     if (endedInFlow) this.options.onEndInFlow();
     if (lostRules) await this.options.storeLimit();
     const taken = (jobs: readonly scripts.TakenJob[]) =>
       jobs.length === 0 ? NONE : jobs.map((job) => toClaim(this.fn, job, this.options.maxStalls));
-    if (isLate) return { ...reply, claims: NONE, unfiled: NONE, late: taken([...unfiled, ...claims]) };
-    return { ...reply, claims: taken(claims), unfiled: taken(unfiled), late: NONE };
+    const read = { ...reply, claims: taken(claims), unfiled: taken(unfiled), late: NONE };
+    return performance.now() - sent < lease / 2 ? read : this.renewed(read);
+  }
+
+  /**
+   * A process that was stopped, or held its thread, reads a reply when the leases are nearly over, or other workers have the jobs:
+   * nothing begins without a new lease.
+   */
+  private async renewed(reply: Reply): Promise<Reply> {
+    const { claims, unfiled } = reply;
+    const all = [...unfiled, ...claims];
+    if (all.length === 0) return reply;
+    const late = await this.options.renew(all).catch(() => all);
+    if (late.length === 0) return reply;
+    const held = (some: readonly Claim[]) => some.filter((claim) => !late.includes(claim));
+    return { ...reply, claims: held(claims), unfiled: held(unfiled), late };
   }
 
   private kept(batch: readonly Pending[], now: number): KeptText {

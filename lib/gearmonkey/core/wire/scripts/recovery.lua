@@ -81,12 +81,14 @@ local function recoverable_until(fn, now, lease, every, failed)
 
   local gap = looked and now - looked or 0
   local is_long = gap > math.max(shortest / 4, LONGEST_GAP, math.min(LONGEST_GAP + every, shortest * 5 / 8))
-  local count = is_long and try('ZCARD', leases)
+  -- However short it was away: again and again it may be so for longer than a lease.
+  local is_late = is_long or (failed and looked)
+  local count = is_late and try('ZCARD', leases)
   if gap < 0 then
     shorten_leases(fn, now, longest)
     grace = GRACE * longest
     from, ended, later = now + grace, 0, 0
-  elseif is_long and count ~= 0 then
+  elseif is_late and count ~= 0 then
     grace = grace_of(leases, looked, shortest, longest, grace)
     from = now + grace
     if later == 0 then later, up = now, 0 else up = up + math.min(gap, failed and SHORT_UP or LONGEST_GAP + every) end

@@ -129,7 +129,7 @@ local function add_turns(limits)
     local recoverable = {}
     each_other(key, function(ends, fn, member, marked)
       if ends > now then return end
-      if recoverable[fn] == nil then recoverable[fn] = recoverable_until(fn, now, nil, 0, true) or 0 end
+      if recoverable[fn] == nil then recoverable[fn] = recoverable_until(fn, now, nil, 0) or 0 end
       if ends > recoverable[fn] then return end
       local leases = 'lease:' .. fn
       local noted = try('ZADD', leases, '0', 'given-up:' .. member)
