@@ -32,7 +32,7 @@ describe('the rights that docs/guides/import.md gives to the user of an import',
     await queue.add('send', 2, { delay: HOUR_MS });
     await queue.add('send', 3, { priority: 4 });
     await queue.upsertJobScheduler('daily', { pattern: '0 9 * * *', tz: 'UTC' }, { name: 'report' });
-    // A connection asks these two in vain without harm.
+    // Nothing fails without these two.
     const comforts = ['+info', '+client|setname'];
     await grant(server.redis, 'importer', ['~bull:mail:*', ...rights, ...comforts]);
     await takeRefusals(server.redis);
