@@ -194,8 +194,7 @@ export class Leadership {
   /** How often it looks, if that is not each second, and whether a call has failed since: the server has to know whether a look is late. */
   private get every(): [] | [ms: number] {
     const every = this.options.pace ? this.pace.look : 0;
-    const failed = this.lookedAt > -Infinity && this.options.failures.since(this.lookedAt);
-    if (failed) return [-Math.max(1, every)];
+    if (this.options.failures.since(this.lookedAt)) return [-Math.max(1, every)];
     return every > 0 ? [every] : [];
   }
 

@@ -261,9 +261,9 @@ export class CallFailures {
     this.at = performance.now();
   }
 
-  /** @param time by `performance.now()` */
-  since(time: number): boolean {
-    return this.at >= time;
+  /** @param looked when the worker has looked last, by `performance.now()`; -Infinity if it never has */
+  since(looked: number): boolean {
+    return looked > -Infinity && this.at >= looked;
   }
 }
 
@@ -289,7 +289,7 @@ export class RecoveryPace {
     if (now - this.askedAt < this.lease * INTERVAL) return 0;
     this.askedAt = now;
     const every = Math.max(1, pollInterval);
-    return this.lookedAt > -Infinity && this.failures.since(this.lookedAt) ? -every : every;
+    return this.failures.since(this.lookedAt) ? -every : every;
   }
 
   /** The call has looked. @param sent when it was sent */

@@ -56,8 +56,8 @@ end
 --- `later`, those may be recovered that still have when the server has been up for `grace` since then; `up` is for how long it has.
 ---
 --- `lease` may be nil, if only a call that recovers is to begin with it. `every` is how often the worker looks, in ms, if it polls:
---- beside workers with a short lease that is no excuse. `failed` is whether a call of it has failed since its last look: then a
---- late look does not count the time before it, in which the server was away, or refused writes, again and again. A function without a lease is not looked at while it waits for jobs: that
+--- beside workers with a short lease that is no excuse. `failed` is whether a call of it has failed since its last look: then
+--- this one is late, and hardly counts the time before it, in which the server was away, or refused writes, again and again. A function without a lease is not looked at while it waits for jobs: that
 --- is no outage. A user who may renew none has not looked.
 local function recoverable_until(fn, now, lease, every, failed)
   local key, leases = 'recovery:' .. fn, 'lease:' .. fn
