@@ -10,7 +10,6 @@ import { cancelWork, mendWork, type MayCancel } from './bulk-work.js';
 import { concernedBy, isUnlimited } from './concerned.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
-import { inputOf } from './request-input.js';
 import { Snapshots } from './snapshots.js';
 import { dateOf } from './times.js';
 import { ACTIONS, DashboardAccess, type ViewedFunction } from './viewed-instance.js';
@@ -298,4 +297,14 @@ async function enqueue(
   if (action !== 'run' || !can) throw ApiFailure.invalid('row', 'the row that it is about');
   if (typeof job.kind !== 'string') throw ApiFailure.invalid('kind', 'text');
   return { ok: true, id: await askSystem(() => can.enqueue(job)) };
+}
+
+/** The input of a request; null without one. @throws ApiFailure 400 */
+function inputOf({ input }: ActRequest): unknown {
+  if (input === undefined) return null;
+  try {
+    return JSON.parse(input);
+  } catch {
+    throw ApiFailure.invalid('input', 'JSON');
+  }
 }

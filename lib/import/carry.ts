@@ -113,8 +113,7 @@ export class Carrier {
     this.index.note(() => this.target.ready(), [call.fn]);
     return this.ask((redis) =>
       createJobs(redis, call, {
-        k,
-        sender: { key, calls: number },
+        sender: { key, calls: number, k },
         memorySeconds: MEMORY_SECONDS,
         ways: [createUnique],
       }),

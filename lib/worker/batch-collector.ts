@@ -1,9 +1,15 @@
-// Of the module, not the global: a test's fake timers must not keep jobs from running.
+// Of the modules, not the globals: a test's fake timers must not keep jobs from running.
+import { performance } from 'node:perf_hooks';
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { Claim } from '../job/job-source.js';
 import { withoutContext } from '../job/without-context.js';
 import { BatchStoppedError, outcomesOf, type BatchLimits } from './batch.js';
 import type { RunningJob } from './running-job.js';
+
+/** A timer that fires so late was held up with the whole process, perhaps for longer than a lease. */
+const STOPPED_MS = 1000;
+/** By then the lease keeper has said which jobs are lost. */
+const HEARING_MS = 500;
 
 /** Runs a batch: a method of the user's. */
 export type BatchHandler = (inputs: unknown[], jobs: RunningJob[]) => unknown;
@@ -21,6 +27,8 @@ export class BatchCollector {
   readonly size: number;
   private readonly collected = new Set<Item>();
   private timer: NodeJS.Timeout | undefined;
+  /** When that fires, by `performance.now()`. */
+  private dueAt = Infinity;
   private isDue = false;
   /** The batches whose handler has not ended. */
   private readonly batches = new Set<readonly Item[]>();
@@ -68,12 +76,25 @@ export class BatchCollector {
         this.collected.delete(item);
         reject(signal.reason as Error);
       });
-      this.timer ??= setTimeout(() => {
-        this.isDue = true;
-        this.begin();
-      }, this.limits.wait);
+      if (!this.timer) this.wait(this.limits.wait);
       this.begin();
     });
+  }
+
+  private wait(ms: number): void {
+    this.dueAt = performance.now() + ms;
+    this.timer = setTimeout(() => {
+      this.isDue = !this.wasStopped();
+      this.begin();
+    }, ms);
+  }
+
+  /** Whether the process did nothing when time was up: it may have lost jobs, and hears of that first. */
+  private wasStopped(): boolean {
+    if (this.isDue || performance.now() - this.dueAt < STOPPED_MS) return false;
+    clearTimeout(this.timer);
+    this.wait(HEARING_MS);
+    return true;
   }
 
   private begin(): void {
@@ -87,6 +108,7 @@ export class BatchCollector {
 
   private isReady(): boolean {
     if (this.collected.size === 0) this.rest();
+    else if (this.wasStopped()) return false;
     return this.collected.size >= this.size || (this.isDue && this.collected.size > 0);
   }
 
@@ -94,6 +116,7 @@ export class BatchCollector {
   private rest(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
+    this.dueAt = Infinity;
     this.isDue = false;
   }
 

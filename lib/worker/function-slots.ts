@@ -5,7 +5,7 @@ import type { HandlerBinding } from './job-handler.js';
 
 /** A claim that gets no slot in this time is released: the function's runs are no longer short. */
 export const WAIT_MS = 20;
-/** Renewal of a waiting claim ends after this time, so a busy or stopped process loses it to another worker. */
+/** Renewal of a waiting claim ends after this time, so a busy or stopped process loses it to another worker: it is not begun then. */
 export const WAIT_LIMIT_MS = 1000;
 /** How much work may be claimed ahead of free slots, in milliseconds of this function's runs. */
 const AHEAD_MS = 1;
@@ -21,11 +21,14 @@ const FORGETTING = 1 / 4;
  */
 export class FunctionSlots {
   private readonly running = new Set<Claim>();
-  private waiting: Claim[] = [];
+  private readonly waiting: Claim[] = [];
+  /** Since when each of them waits. */
+  private readonly since: number[] = [];
   private movedAt = 0;
   /** Estimated milliseconds of one run. */
   private duration = Infinity;
-  private onIdle: () => void = () => undefined;
+  /** Ends `idle`, if that waits. */
+  private onIdle?: () => void;
   private readonly claimsAhead: boolean;
   private most: number;
   /** Whether its handler is being stopped: it gets no more jobs, and its concurrency stays 0. */
@@ -71,6 +74,7 @@ export class FunctionSlots {
     }
     if (this.waiting.length === 0) this.movedAt = now;
     this.waiting.push(claim);
+    this.since.push(now);
     return false;
   }
 
@@ -80,7 +84,7 @@ export class FunctionSlots {
     this.binding.batch?.ended(claim);
     const known = this.duration !== Infinity && duration < this.duration;
     this.duration = known ? this.duration + (duration - this.duration) * FORGETTING : duration;
-    if (this.runs === 0) this.onIdle();
+    if (this.runs === 0) this.onIdle?.();
   }
 
   /** Resolves when none of its jobs runs, or after `timeout` milliseconds. */
@@ -100,14 +104,20 @@ export class FunctionSlots {
     if (!this.hasRoom) return undefined;
     const claim = this.waiting.shift();
     if (!claim) return undefined;
+    this.since.shift();
     this.running.add(claim);
     this.movedAt = now;
     return claim;
   }
 
-  /** Whether claims have waited for `limit` milliseconds and none of them began to run. */
-  isStuck(now: number, limit: number): boolean {
-    return this.waiting.length > 0 && now - this.movedAt >= limit;
+  /** Whether claims have waited for a while and none of them began to run. */
+  isStuck(now: number): boolean {
+    return this.waiting.length > 0 && now - this.movedAt >= WAIT_MS;
+  }
+
+  /** Whether the claim that has waited longest may be over, as others began before it. */
+  isOverdue(now: number): boolean {
+    return now - (this.since[0] ?? now) >= WAIT_LIMIT_MS;
   }
 
   get isWaiting(): boolean {
@@ -117,8 +127,10 @@ export class FunctionSlots {
   /** Removes a waiting claim. Returns false if it wasn't waiting. */
   drop(claim: Claim): boolean {
     const index = this.waiting.indexOf(claim);
-    if (index >= 0) this.waiting.splice(index, 1);
-    return index >= 0;
+    if (index < 0) return false;
+    this.waiting.splice(index, 1);
+    this.since.splice(index, 1);
+    return true;
   }
 
   /**
@@ -127,6 +139,7 @@ export class FunctionSlots {
    */
   giveUp(): Claim[] {
     this.duration = Infinity;
+    this.since.length = 0;
     return this.waiting.splice(0).reverse();
   }
 

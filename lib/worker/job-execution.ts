@@ -16,6 +16,7 @@ import {
   ShutdownError,
   type JobAbortedError,
 } from '../job/abort-errors.js';
+import { instrumentation } from '../job/instrumentation.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
 import { isLast, type RetryOptions, retryDelay, SnoozeError } from '../job/retry.js';
 import { validate } from '../job/standard-schema.js';
@@ -63,7 +64,7 @@ export class JobExecution implements RunOfParts {
   /** Whether its handler runs inside of hooks. */
   private isInside = false;
   private reason?: JobAbortedError;
-  private trace?: RunTrace | undefined;
+  private trace?: RunTrace;
   /** When the run began, by `performance.now()`. */
   began = 0;
 
@@ -117,7 +118,8 @@ export class JobExecution implements RunOfParts {
 
   start(): void {
     this.began = performance.now();
-    const trace = (this.trace = RunTrace.of(this.source, this.claim, this.attempt));
+    if (instrumentation.run.hasSubscribers) this.trace = new RunTrace(this.source, this.claim, this.attempt);
+    const { trace } = this;
     withoutContext(() => (trace ? trace.run(() => this.begin()) : this.begin()));
   }
 

@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timers';
 import { messageOf, ConfigurationError } from '../job/errors.js';
 import { JobCancelledError, LeaseLostError } from '../job/abort-errors.js';
+import { instrumentation } from '../job/instrumentation.js';
 import type { Claim, JobSource, Outcome, OnRevoked } from '../job/job-source.js';
 import {
   WAIT_LIMIT_MS,
@@ -18,7 +19,7 @@ import { Isolation } from './isolation.js';
 import { RunningExecutions } from './running-executions.js';
 import { Settler } from './settler.js';
 import { hasSuspect, Suspects } from './suspects.js';
-import { claimFrom, leaseEnded } from './traced-source.js';
+import { leaseEnded, tracedClaim } from './traced-source.js';
 import { inLines, type WorkerLog } from './worker-log.js';
 import { showAs } from '../job/show-as.js';
 import { withDeadline } from '../job/clock.js';
@@ -163,7 +164,9 @@ export class JobWorker {
 
   private async claim(): Promise<readonly Claim[]> {
     try {
-      return await claimFrom(this.source, this.functions.free, this.claiming.signal);
+      const call: Parameters<JobSource['claim']> = [this.functions.free, this.claiming.signal];
+      const isTraced = instrumentation.claim.hasSubscribers;
+      return await (isTraced ? tracedClaim(this.source, ...call) : this.source.claim(...call));
     } catch (error) {
       this.log.error(`Claiming jobs failed, trying again: ${messageOf(error)}`);
       await this.wakeUp.wait(CLAIM_RETRY_MS);
@@ -199,7 +202,8 @@ export class JobWorker {
     this.running.ended(execution);
     if (outcome) {
       this.settler.settle(outcome.took === undefined ? { ...outcome, took: now - began } : outcome);
-      this.jobLog.ended(outcome, execution.attempt, execution.retry?.attempts ?? 1);
+      if (outcome.status !== 'success')
+        this.jobLog.ended(outcome, execution.attempt, execution.retry?.attempts ?? 1);
     }
     const slots = this.functions.get(claim.fn) as FunctionSlots;
     slots.ended(claim, now - began);
@@ -210,7 +214,8 @@ export class JobWorker {
   };
 
   private beginNext(slots: FunctionSlots, now: number): boolean {
-    if (slots.isStuck(now, WAIT_LIMIT_MS)) this.giveBack(slots);
+    if (!slots.isWaiting) return false;
+    if (slots.isOverdue(now)) this.giveBack(slots);
     const claim = slots.next(now);
     if (!claim) return false;
     this.source.setDeadline?.(claim, Infinity);
@@ -221,7 +226,7 @@ export class JobWorker {
   /** Releases claims that have waited too long; repeats while any claim waits. */
   private giveBackStuck(): void {
     const now = performance.now();
-    for (const slots of this.functions.all()) if (slots.isStuck(now, WAIT_MS)) this.giveBack(slots);
+    for (const slots of this.functions.all()) if (slots.isStuck(now)) this.giveBack(slots);
     const wait = [...this.functions.all()].some(({ isWaiting }) => isWaiting);
     this.waiting = wait ? setTimeout(() => this.giveBackStuck(), WAIT_MS).unref() : undefined;
   }

@@ -50,9 +50,10 @@ export class RunningExecutions {
 
   ended(execution: JobExecution): void {
     this.executions.delete(execution.claim);
+    if (execution.timeout === undefined) return;
     this.deadlines.delete(execution);
     // Its outcome may have to wait for a slow line, and its lease must not end meanwhile.
-    if (execution.timeout !== undefined) this.source.setDeadline?.(execution.claim, Infinity);
+    this.source.setDeadline?.(execution.claim, Infinity);
   }
 
   /** Gives back those of a function, or all: in reverse, which leaves the oldest in front. */

@@ -1,8 +1,9 @@
 import { withDeadline } from '../job/clock.js';
 import { messageOf } from '../job/errors.js';
+import { instrumentation } from '../job/instrumentation.js';
 import type { JobSource, Outcome } from '../job/job-source.js';
 import type { JobLog } from './job-log.js';
-import { leaseEnded, settleWith } from './traced-source.js';
+import { leaseEnded, tracedSettle } from './traced-source.js';
 import type { WorkerLog } from './worker-log.js';
 
 /** A test's fake timers would keep outcomes until they are moved. */
@@ -54,7 +55,9 @@ export class Settler {
 
   private async hand(outcomes: readonly Outcome[]): Promise<void> {
     try {
-      for (const claim of await settleWith(this.source, outcomes)) {
+      const isTraced = instrumentation.settle.hasSubscribers;
+      const settled = isTraced ? tracedSettle(this.source, outcomes) : this.source.settle(outcomes);
+      for (const claim of await settled) {
         leaseEnded(this.source, claim, 'refused');
         this.jobLog.refused(claim);
       }

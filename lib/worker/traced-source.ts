@@ -10,13 +10,12 @@ import type { Claim, FreeSlots, JobSource, Outcome } from '../job/job-source.js'
 
 type Named = Pick<JobSource, 'system' | 'address'>;
 
-/** Claims, and publishes it if there is a subscriber. */
-export function claimFrom(
+/** Claims, and publishes it. */
+export function tracedClaim(
   source: Named & Pick<JobSource, 'claim'>,
   free: FreeSlots,
   signal: AbortSignal,
 ): Promise<readonly Claim[]> {
-  if (!instrumentation.claim.hasSubscribers) return source.claim(free, signal);
   return traced(
     instrumentation.claim,
     { ...nameOf(source), functions: free.functions() },
@@ -25,12 +24,11 @@ export function claimFrom(
   );
 }
 
-/** Settles, and publishes it if there is a subscriber. Returns the claims whose outcome was refused. */
-export async function settleWith(
+/** Settles, and publishes it. Returns the claims whose outcome was refused. */
+export function tracedSettle(
   source: Named & Pick<JobSource, 'settle'>,
   outcomes: readonly Outcome[],
 ): Promise<readonly Claim[]> {
-  if (!instrumentation.settle.hasSubscribers) return source.settle(outcomes);
   return traced(
     instrumentation.settle,
     { ...nameOf(source), outcomes },
@@ -48,16 +46,13 @@ export function leaseEnded(source: Named, claim: Claim, state: LeaseEvent['state
   lease.end.publish(event);
 }
 
-/** Publishes one run of a handler, if there was a subscriber at its start. */
+/** Publishes one run of a handler. */
 export class RunTrace {
   private readonly began = performance.now();
+  private readonly event: RunEvent;
 
-  private constructor(private readonly event: RunEvent) {}
-
-  /** Undefined without a subscriber. */
-  static of(source: Named, claim: Claim, attempt: number): RunTrace | undefined {
-    if (!instrumentation.run.hasSubscribers) return undefined;
-    return new RunTrace({ ...nameOf(source), claim, attempt });
+  constructor(source: Named, claim: Claim, attempt: number) {
+    this.event = { ...nameOf(source), claim, attempt };
   }
 
   run(begin: () => void): void {

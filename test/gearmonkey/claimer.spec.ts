@@ -132,27 +132,51 @@ describe('A source of jobs', () => {
     await expect(dead.settle([success(lost)])).resolves.toEqual([lost]);
   });
 
+  /** Lets so much time pass that a lease, or the half of it, may be over. */
+  const pass = (ms: number) => {
+    const from = performance.now();
+    return until(() => performance.now() > from + ms);
+  };
+
+  type Renewal = 'in time' | 'late' | 'refused';
+
   it.each([
-    ['begins what a reply brings that it reads late only with a new lease', true, '1'],
-    ['gives back what a reply brings that it reads late if it gets no new lease', false, '2'],
-  ])('%s', async (_, isRenewed, claimed) => {
+    ['begins what a reply brings that it reads late only with a new lease', ['in time'], '1'],
+    ['gives back what a reply brings that it reads late if it gets no new lease', ['refused'], '2'],
+    ['asks again for a lease if that reply is read late as well', ['late', 'in time'], '1'],
+    ['gives back what it gets no lease for in time', ['late', 'late', 'late'], '2'],
+  ] as [string, Renewal[], string][])('%s', async (_, answers, claimed) => {
     const line = await SlowLine.start(server.port);
     opened({ close: () => line.stop() });
     const source = await sourceOn(line.url, { lease: SHORT_LEASE_MS });
     // Its connection is open then, so that the next claim is on its way before the line is cut.
     await expect(claimOne(source, fn)).resolves.toMatchObject({ id: ids[0] });
-    // As if another worker had the job by now.
-    if (!isRenewed) source['held'].renew = (claims) => Promise.resolve([...claims]);
+    const held = source['held'];
+    const renew = held.renew.bind(held);
+    const left = [...answers];
+    const known: boolean[] = [];
+    held.renew = async (claims) => {
+      // Of jobs that were claimed afterwards.
+      if (!claims.some(({ id }) => id === ids[1])) return renew(claims);
+      known.push(claims.every((claim) => held.has(claim)));
+      const answer = left.shift();
+      // As if another worker had the job by now.
+      if (answer === 'refused') return [...claims];
+      const lost = await renew(claims);
+      if (answer === 'late') await pass(SHORT_LEASE_MS);
+      return lost;
+    };
     line.separate('held');
     const claims = claimOne(source, fn);
-    const sent = performance.now();
     // On a busy machine it sends some time later.
-    await until(() => performance.now() > sent + 2 * SHORT_LEASE_MS);
+    await pass(2 * SHORT_LEASE_MS);
     line.heal();
     let claim = await claims;
     while (claim.id !== ids[1]) claim = await claimOne(source, fn);
     // A token ends with how often its job was claimed.
     expect([claim.stalls, String(claim.token).at(-1)]).toEqual([0, claimed]);
+    // The lease keeper renews it meanwhile, whatever holds up this thread.
+    expect(known).toEqual(answers.map(() => true));
   });
 
   it('sends outcomes again whose reply is lost', async () => {

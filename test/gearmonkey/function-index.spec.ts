@@ -4,7 +4,7 @@ import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { Housekeeping } from '../../lib/gearmonkey/features/views/housekeeping.js';
-import { SourceKeep } from '../../lib/gearmonkey/features/keep/source-keep.js';
+import { SourceKeep } from '../../lib/gearmonkey/features/keep/keep.js';
 import { FunctionIndex } from '../../lib/gearmonkey/core/wire/function-index.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { defineJob } from '../../lib/job/job-definition.js';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Housekeeping } from '../../lib/gearmonkey/features/views/housekeeping.js';
-import { SourceKeep } from '../../lib/gearmonkey/features/keep/source-keep.js';
+import { SourceKeep } from '../../lib/gearmonkey/features/keep/keep.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { checkKeep } from '../../lib/job/keep.js';
 import { useRedis } from '../support/use-redis.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Leadership } from '../../lib/gearmonkey/core/source/leadership.js';
 import { CallFailures } from '../../lib/gearmonkey/core/source/round-trips.js';
-import { SourceKeep } from '../../lib/gearmonkey/features/keep/source-keep.js';
+import { SourceKeep } from '../../lib/gearmonkey/features/keep/keep.js';
 import { Housekeeping } from '../../lib/gearmonkey/features/views/housekeeping.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';

@@ -8,6 +8,8 @@ import { eventually } from '../support/until.js';
 import { claimOf } from './kept-records.js';
 
 const WAIT_MS = 20;
+/** For so long that its timer is late. */
+const STOPPED_MS = 1100;
 const RUN = { isLastAttempt: false, onAbort: () => undefined };
 
 describe('BatchCollector', () => {
@@ -117,6 +119,18 @@ describe('BatchCollector', () => {
       ]),
     );
     batches[1]?.end.open();
+  });
+
+  it('hears of lost jobs before it begins, if the process was stopped when the time was up', async () => {
+    open({ size: 3, wait: WAIT_MS });
+    const { job } = add('lost');
+    add('kept');
+    const stopped = performance.now();
+    while (performance.now() < stopped + STOPPED_MS);
+    // As the lease keeper's thread says.
+    setImmediate(() => job.abort(new JobCancelledError('fn', '1')));
+    await eventually(() => expect(inputs()).toEqual([['kept']]));
+    batches[0]?.end.open();
   });
 
   it('has places for whole batches: one that ends has them all again', async () => {

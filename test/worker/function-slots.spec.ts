@@ -89,13 +89,33 @@ describe('FunctionSlots', () => {
 
   it('are stuck if no waiting claim has begun for a while', () => {
     run(slots, 0.1);
-    expect(slots.isStuck(1000, 20)).toBe(false);
+    expect(slots.isStuck(1000)).toBe(false);
     for (const id of [1, 2, 3, 4]) slots.take(claim(id), 100);
-    expect(slots.isStuck(119, 20)).toBe(false);
-    expect(slots.isStuck(120, 20)).toBe(true);
+    expect(slots.isStuck(119)).toBe(false);
+    expect(slots.isStuck(120)).toBe(true);
     slots.ended(claim(1), 0.1);
     slots.next(120);
-    expect(slots.isStuck(139, 20)).toBe(false);
+    expect(slots.isStuck(139)).toBe(false);
+  });
+
+  it('are overdue when the claim that came first has waited for a second, though others began meanwhile', () => {
+    run(slots, 0.1);
+    expect(slots.isOverdue(5000)).toBe(false);
+    for (const [id, at] of [
+      [1, 0],
+      [2, 0],
+      [3, 0],
+      [4, 100],
+      [5, 200],
+    ] as const)
+      slots.take(claim(id), at);
+    slots.ended(claim(1), 0.1);
+    slots.next(999);
+    expect([slots.isOverdue(1099), slots.isOverdue(1100)]).toEqual([false, true]);
+    slots.drop(claim(4));
+    expect([slots.isOverdue(1199), slots.isOverdue(1200)]).toEqual([false, true]);
+    slots.giveUp();
+    expect(slots.isOverdue(5000)).toBe(false);
   });
 
   it('give up waiting claims newest first, and claim none ahead before the next run has ended', () => {

@@ -4,12 +4,23 @@ import { z } from 'zod';
 import { JobFailedError } from '../../lib/job/errors.js';
 import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.js';
 import { progress, type JobProgress } from '../../lib/job/job.js';
+import type { Claim, Outcome } from '../../lib/job/job-source.js';
 import type { JobHandler } from '../../lib/worker/job-handler.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { useMemory } from '../embedded/use-memory.js';
 import { gate } from '../support/gate.js';
 import { runWorker, type WorkerSettings } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
+
+const SECOND_MS = 1000;
+/** Two of such runs take more than a second. */
+const BUSY_MS = 600;
+const CLAIMED = 5;
+
+function claimWith(id: number, input: unknown): Claim {
+  const encoded = Buffer.from(JSON.stringify(input));
+  return { fn: 'fn', id: `${id}`, token: 1, input: encoded, attempts: 1, stalls: 0, options: {} };
+}
 
 describe('JobWorker', () => {
   const rig = useMemory();
@@ -217,5 +228,37 @@ describe('JobWorker', () => {
     it('transform input and output', async () => {
       await expect(rig.client.call(job, { n: '5' }, { timeout: '5s' })).resolves.toEqual({ twice: 10 });
     });
+  });
+
+  it('begins no claim that has waited for a second, as its lease may be over, and gives it back', async () => {
+    const source = rig.source();
+    const claims = Array.from({ length: CLAIMED }, (_, index) => claimWith(index, BUSY_MS));
+    const handed = [[claimWith(CLAIMED, 0)], claims];
+    const outcomes: Outcome[] = [];
+    let taken = Infinity;
+    source.claim = async (_, signal) => {
+      const next = handed.shift();
+      if (next) taken = performance.now();
+      else await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return next ?? [];
+    };
+    source.settle = async (settled) => {
+      outcomes.push(...settled);
+      return [];
+    };
+    const waits: number[] = [];
+    // A long run that follows short ones, and holds the event loop; those behind it were claimed ahead.
+    const handle = (ms: unknown) => {
+      const began = performance.now();
+      waits.push(began - taken);
+      while (performance.now() < began + Number(ms));
+    };
+    await runWorker(source, 'fn', handle);
+    await eventually(() => expect(outcomes).toHaveLength(CLAIMED + 1));
+    const begun = outcomes.filter(({ status }) => status === 'success').length;
+    expect(outcomes.filter(({ status }) => status === 'released')).toHaveLength(CLAIMED + 1 - begun);
+    expect(begun).toBe(waits.length);
+    expect(begun).toBeLessThan(CLAIMED);
+    expect(Math.max(...waits)).toBeLessThan(SECOND_MS);
   });
 });

@@ -71,7 +71,7 @@ export function callPlacementOf(placement: Placement): CallPlacement {
  */
 export function callKeyOf(fn: string, placed: Placement): string {
   const { queue, score, delay, expiresIn, limit, unique, inOrder, options = '' } = placed;
-  const isTagged = hasTags(options);
+  const isTagged = options !== '' && hasTags(options);
   const time = score ?? delay ?? expiresIn;
   const goesApart = limit !== undefined || inOrder || unique?.rule.kind === 'debounce' || isTagged;
   const isPlain = queue === 'normal' && time === undefined && !goesApart;
@@ -124,10 +124,20 @@ export function createdOf(keys: readonly EnqueuedKey[]): string[] {
   return keys.filter(({ created }) => created).map(({ id }) => id);
 }
 
+/** Its calls are numbered and go one after the other, so that one that is sent again after a lost reply creates nothing twice. */
+export interface Sender {
+  readonly key: string;
+  /** Those of its function. */
+  readonly k: FunctionKeys;
+  calls: number;
+  /** How many calls have not ended. */
+  open: number;
+  last: Promise<unknown>;
+}
+
 /** Who creates jobs, and where. */
 export interface CreateOptions {
-  readonly k: FunctionKeys;
-  readonly sender: { readonly key: string; readonly calls: number };
+  readonly sender: Pick<Sender, 'key' | 'calls' | 'k'>;
   /** Seconds for which the server remembers the call. */
   readonly memorySeconds: number;
   readonly clock?: Pick<Clock, 'now'> | undefined;
@@ -159,11 +169,14 @@ export interface CreateWay {
 export async function createJobs(
   redis: Redis | Cluster,
   call: Call,
-  { k, sender, memorySeconds, clock, ways }: CreateOptions,
+  { sender, memorySeconds, clock, ways }: CreateOptions,
 ): Promise<EnqueuedKey[]> {
   const { inputs, mark, placement } = call;
+  const { k } = sender;
   const now = (clock ?? systemClock).now();
-  const times = timesOf(placement, clock);
+  const { score, delay, debounce, expiresIn } = placement;
+  const hasTimes = (score ?? delay ?? debounce ?? expiresIn) !== undefined;
+  const times = hasTimes ? timesOf(placement, clock) : '';
   const head: Head = [now, sender.calls, memorySeconds, mark];
   const isPlain = !call.unique && !placement.limit;
   const way = isPlain ? undefined : ways.find((one) => one.wants(call));
@@ -199,7 +212,6 @@ export function inParts(
   atATime: number,
   enqueue: EnqueuePart,
 ): Promise<EnqueuedKey[]> {
-  if (inputs.length === 1) return enqueue(inputs, 0);
   const parts = [...partsOf(inputs)];
   return parts.length === 1 ? enqueue(inputs, 0) : enqueueParts(fn, inputs, parts, atATime, enqueue);
 }

@@ -24,6 +24,7 @@ import {
   hasTags,
   type Batch,
   type Call,
+  type Sender,
   inParts,
   MAX_BATCH,
 } from './enqueue-call.js';
@@ -86,6 +87,7 @@ export class Enqueuer {
 
   /** @throws as JobStore.enqueue */
   add(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
+    if (inputs.length === 1) return this.addPart(fn, inputs, placement, 0);
     // Twice as many as senders: no sender waits until the next part is known. In order nothing is sent behind a part that failed.
     const atATime = placement.inOrder ? 1 : 2 * SENDERS;
     return inParts(fn, inputs, atATime, (part, first) => this.addPart(fn, part, placement, first));
@@ -176,31 +178,30 @@ export class Enqueuer {
     const { fn, until } = call;
     sender.calls += 1;
     const { connection } = this;
+    const { replicas, clock, timeout, ways = [] } = this.options;
+    const memorySeconds = MEMORY_SECONDS + Math.ceil(timeout / 1000);
     const attempt = async (left: number) => {
-      const redis = await this.clientFor(sender, left);
-      call.acknowledged = await this.create(redis, sender, call);
-      return this.options.replicas === undefined
+      // WAIT covers only writes of its own connection, so a redirected call would not count.
+      const redis = await (replicas === undefined
+        ? connection.ready(left)
+        : connection.holder(sender.key, left));
+      call.acknowledged = await createJobs(redis, call, { sender, memorySeconds, clock, ways });
+      return replicas === undefined
         ? call.acknowledged
-        : this.durable(redis, call, call.acknowledged, this.options.replicas);
+        : this.durable(redis, call, call.acknowledged, replicas);
     };
     try {
       return await retryWhileUnreachable(attempt, {
         timeout: until - performance.now(),
         mayPass: (error) => !connection.isClosed && (isOutage(error) || error instanceof ConnectionError),
         onFailure: () => connection.locate(),
-        late: (error) => new EnqueueTimeoutError(fn, this.options.timeout, error ?? connection.trouble),
+        late: (error) => new EnqueueTimeoutError(fn, timeout, error ?? connection.trouble),
       });
     } catch (error) {
       if (error instanceof NotDurableError || error instanceof LimitFullError) throw error;
       if (connection.isClosed) throw ConnectionError.closed();
       throw isReply(error) ? await this.refusal(call, error) : error;
     }
-  }
-
-  private create(redis: Redis | Cluster, sender: Sender, call: Call): Promise<EnqueuedKey[]> {
-    const { clock, timeout, ways = [] } = this.options;
-    const memorySeconds = MEMORY_SECONDS + Math.ceil(timeout / 1000);
-    return createJobs(redis, call, { k: this.keysOf(call.fn), sender, memorySeconds, clock, ways });
   }
 
   private async refusal({ fn, placement, options }: Call, error: unknown): Promise<RefusedError> {
@@ -210,12 +211,6 @@ export class Enqueuer {
     const more = async () => (await this.options.explainMore?.(connection, error, fn, k, shared)) ?? error;
     const why = await explainToClient(connection, error, fn, k, { tagged: options.some(hasTags), more });
     return new RefusedError(`A job of "${fn}"`, why);
-  }
-
-  /** WAIT covers only writes of its own connection, so a redirected call would not count. */
-  private clientFor({ key }: Sender, timeout: number): Promise<Redis | Cluster> {
-    const { connection } = this;
-    return this.options.replicas === undefined ? connection.ready(timeout) : connection.holder(key, timeout);
   }
 
   /** Waits until replicas have jobs that were created otherwise, if the option demands it. @throws NotDurableError */
@@ -249,15 +244,6 @@ export class Enqueuer {
 /** Most calls of one function that are under way; further jobs go with the next call. */
 const SENDERS = 4;
 
-/** Its calls are numbered and go one after the other, so that one that is sent again after a lost reply creates nothing twice. */
-interface Sender {
-  readonly key: string;
-  calls: number;
-  /** How many calls have not ended. */
-  open: number;
-  last: Promise<unknown>;
-}
-
 /** The senders of each function. */
 class Senders {
   private readonly senders = new Map<string, Sender[]>();
@@ -279,9 +265,11 @@ class Senders {
   }
 
   private make(fn: string, inOrder: boolean): Sender[] {
-    const key = `${this.keysOf(fn).senders}${this.name}:${inOrder ? 'o' : ''}`;
+    const k = this.keysOf(fn);
+    const key = `${k.senders}${this.name}:${inOrder ? 'o' : ''}`;
     return Array.from({ length: inOrder ? 1 : SENDERS }, (_, index) => ({
       key: `${key}${index}`,
+      k,
       calls: 0,
       open: 0,
       last: Promise.resolve(),

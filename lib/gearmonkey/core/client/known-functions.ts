@@ -106,11 +106,17 @@ export class KnownFunctions {
     return this.handlerLimits.get(this.nameOf(ref)) ?? this.definitionOf(ref)?.limit;
   }
 
-  /** Whether its jobs need nothing but their input, which is encoded at once. @throws as `nameOf` */
-  isPlain(ref: FunctionRef): boolean {
-    if (this.limitOf(ref)) return false;
+  /**
+   * The name and encoded input of a job that needs nothing else; undefined if its function has a schema, or adds something.
+   *
+   * @throws as `nameOf` · NotSerializableError, PayloadTooLargeError
+   */
+  plain(ref: FunctionRef, input: unknown): [fn: string, Payload] | undefined {
+    const fn = this.nameOf(ref);
     const definition = this.definitionOf(ref);
-    return !definition?.input && !definition?.unique && definition?.expires === undefined;
+    if (definition?.input || definition?.unique || definition?.expires !== undefined) return undefined;
+    if (this.handlerLimits.get(fn) ?? definition?.limit) return undefined;
+    return [fn, this.write(definition?.codec, fn, input)];
   }
 
   /** The functions of this process: those with definitions, and those with handlers. */
@@ -141,7 +147,7 @@ export class KnownFunctions {
   encode(ref: FunctionRef, input: unknown): Payload | Promise<Payload> {
     const fn = this.nameOf(ref);
     const schema = this.definitionOf(ref)?.input;
-    return schema ? this.encodeChecked(schema, ref, input) : this.write(ref, fn, input);
+    return schema ? this.encodeChecked(schema, ref, input) : this.write(this.codecOf(ref), fn, input);
   }
 
   /** Also checks what the handler will read: a codec may change an input, as JSON turns a Date into text. */
@@ -150,7 +156,7 @@ export class KnownFunctions {
     const codec = this.codecOf(ref);
     try {
       // The input itself is sent, not the schema's result: the schema is applied again before the handler runs.
-      const payload = this.write(ref, fn, input);
+      const payload = this.write(codec, fn, input);
       await validate(schema, fn, 'input', read(codec, fn, 'input', bytesOf(payload)));
       return payload;
     } catch (error) {
@@ -161,11 +167,16 @@ export class KnownFunctions {
 
   /** Encodes the data of a signal. @throws NotSerializableError, PayloadTooLargeError */
   encodeSignal(ref: FunctionRef, data: unknown): Payload {
-    return this.write(ref, this.nameOf(ref), data, 'signal');
+    return this.write(this.codecOf(ref), this.nameOf(ref), data, 'signal');
   }
 
-  private write(ref: FunctionRef, fn: string, value: unknown, what: 'input' | 'signal' = 'input'): Payload {
-    const payload = write(this.codecOf(ref), fn, what, value);
+  private write(
+    codec: Codec | undefined,
+    fn: string,
+    value: unknown,
+    what: 'input' | 'signal' = 'input',
+  ): Payload {
+    const payload = write(codec ?? this.codec, fn, what, value);
     const bytes = payloadBytes(payload);
     if (bytes > this.maxPayloadBytes) throw new PayloadTooLargeError(fn, what, bytes, this.maxPayloadBytes);
     return payload;

@@ -122,10 +122,11 @@ export class NewJobs {
   plain(ref: FunctionRef, input: unknown, reply?: string): Promise<[EnqueuedKey]> | undefined {
     if (this.headers || this.middleware || instrumentation.enqueue.hasSubscribers) return undefined;
     try {
-      if (!this.functions.isPlain(ref)) return undefined;
-      const payload = this.functions.encode(ref, input) as Payload;
+      const job = this.functions.plain(ref, input);
+      if (!job) return undefined;
+      const [fn, payload] = job;
       const placement = reply === undefined ? PLAIN : { ...PLAIN, options: JSON.stringify({ reply }) };
-      return this.store.enqueue(this.functions.nameOf(ref), [payload], placement) as Promise<[EnqueuedKey]>;
+      return this.store.enqueue(fn, [payload], placement) as Promise<[EnqueuedKey]>;
     } catch (error) {
       return Promise.reject(error as Error);
     }

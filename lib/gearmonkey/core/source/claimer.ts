@@ -185,8 +185,7 @@ export class Claimer implements NotifierListener {
       const isLimited = () => keys.has(fn);
       const storeLimit = () => keys.store([fn]).catch(failed);
       const onEndInFlow = () => others.ended.settle(fn);
-      const renew = (claims: readonly Claim[]) => others.held.renew(claims);
-      const told = { renew, connection: connections.commands, isLimited, storeLimit, onEndInFlow };
+      const told = { connection: connections.commands, isLimited, storeLimit, onEndInFlow };
       const { failures } = this;
       const trips = new RoundTrips(fn, { ...options, ...others, ...told, failures });
       calls = { plan: new CallPlan(), trips };
@@ -217,6 +216,8 @@ export class Claimer implements NotifierListener {
     try {
       if (reply && call.slots > 0) this.take(fn, reply, call.slots);
     } catch (error) {
+      // Their leases end, and others begin them.
+      for (const claim of reply?.claims ?? []) this.parts.held.drop(claim);
       this.parts.problems.report('take', `Claimed jobs of "${fn}" were not begun: ${messageOf(error)}`);
     }
     calls.plan.end(call, !reply);
@@ -225,7 +226,7 @@ export class Claimer implements NotifierListener {
 
   /** @param asked how many jobs the call asked for */
   private take(fn: string, { claims, unfiled, late, dropped, wait, plain }: Reply, asked: number): void {
-    const { frame, held, problems } = this.parts;
+    const { frame, problems } = this.parts;
     if (dropped.length > 0) problems.report(`dropped ${fn}`, droppedLine(fn, dropped));
     if (plain) this.plainJobs.saw(fn);
     if (late.length > 0) this.returned(this.giveBack(late));
@@ -235,7 +236,6 @@ export class Claimer implements NotifierListener {
     this.states.expect(fn, wait);
     if (this.states.isWaiting(fn)) this.notifier.await(fn);
     if (claims.length === 0) return;
-    held.add(claims);
     if (this.waiting) this.answer(claims);
     else if (this.hasSlots(fn)) this.spare.keep(claims);
     else this.returned(this.giveBack(claims));

@@ -13,7 +13,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../../batching/chunks.js';
 import { slotOf } from '../../../redis/cluster-slots.js';
 import type { KeysOf } from '../wire/protocol.js';
-import { readJobOptions } from '../wire/job-options.js';
+import { NO_OPTIONS, readJobOptions } from '../wire/job-options.js';
 import type { TakenJob } from '../wire/scripts.js';
 
 export interface HeldClaimsConnections {
@@ -88,14 +88,20 @@ export class HeldClaims {
     this.refused = true;
   }
 
+  /** Those of a function that was withdrawn meanwhile are about to be given back: their leases are not renewed. */
   add(claims: readonly Claim[]): void {
     for (const claim of claims) {
       this.claims.add(claim);
-      this.keeper?.hold(claim, claim.fn);
+      if (this.functions.has(claim.fn)) this.keeper?.hold(claim, claim.fn);
     }
   }
 
-  /** Whether this claim is held and not settled; it may be another object. */
+  /** Whether this very claim is held and not settled. */
+  has(claim: Claim): boolean {
+    return this.claims.has(claim);
+  }
+
+  /** The same of a claim that may be another object. */
   holds({ fn, id, token }: Pick<Claim, 'fn' | 'id' | 'token'>): boolean {
     return this.find(fn, memberOf({ id, token })) !== undefined;
   }
@@ -285,7 +291,7 @@ export class Presence {
 /** Converts a script's claim to the worker's. @param maxStalls how often a job may lose its worker */
 export function toClaim(fn: string, job: TakenJob, maxStalls = Infinity): Claim {
   const { id, token, input, attempts, stalls, snoozes, waited } = job;
-  const options = readJobOptions(job.options);
+  const options = job.options === '' ? NO_OPTIONS : readJobOptions(job.options);
   const claim = { fn, id, token, input, attempts, stalls, snoozes, waited, options };
   return stalls > 0 && stalls >= maxStalls ? { ...claim, suspect: true } : claim;
 }

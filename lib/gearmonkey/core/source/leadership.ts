@@ -69,15 +69,10 @@ export class Leadership {
     this.housekeeping = housekeeper();
   }
 
-  start(): void {
-    if (!this.closed) this.endLooks ??= repeat(this.pace.look, () => void this.beat(), true);
-  }
-
   /** This worker runs jobs of `fn` from now on. */
   serve(fn: string): void {
-    if (this.served.has(fn)) return;
     this.served.add(fn);
-    this.start();
+    if (!this.closed) this.endLooks ??= repeat(this.pace.look, () => void this.beat(), true);
   }
 
   /** Whether this worker leads `fn`. */

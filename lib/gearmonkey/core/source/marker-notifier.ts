@@ -38,8 +38,8 @@ const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve))
  * along: the job then needs no further round trip.
  */
 export class MarkerNotifier implements Notifier {
-  /** The functions of this notifier; on a cluster each slot has its own notifier. */
-  private readonly functions = new Set<string>();
+  /** The functions of this notifier, with the keys of their wake markers; on a cluster each slot has its own notifier. */
+  private readonly markers = new Map<string, string>();
   private phase: Phase = 'resting';
   private loop: Promise<void> = Promise.resolve();
   private lastWoken = '';
@@ -67,8 +67,7 @@ export class MarkerNotifier implements Notifier {
   }
 
   await(fn: string): void {
-    this.leadership.start();
-    this.functions.add(fn);
+    if (!this.markers.has(fn)) this.markers.set(fn, this.parts.keysOf(fn).wake);
     if (this.phase === 'resting' && !this.closed) {
       this.phase = 'busy';
       this.loop = this.run();
@@ -82,7 +81,7 @@ export class MarkerNotifier implements Notifier {
   }
 
   leave(fn: string): Promise<void> {
-    this.functions.delete(fn);
+    this.markers.delete(fn);
     this.states.forget(fn);
     this.interrupt();
     return this.leadership.leave(fn);
@@ -130,12 +129,13 @@ export class MarkerNotifier implements Notifier {
   }
 
   private waiting(): string[] {
-    return [...this.functions].filter((fn) => this.states.isWaiting(fn));
+    return [...this.markers.keys()].filter((fn) => this.states.isWaiting(fn));
   }
 
   /** Checks for work after a reconnect: a marker may have been lost with the connection. */
   private async recover(): Promise<void> {
     const lost = this.waiting().filter((fn) => this.states.of(fn) === 'disconnected');
+    if (lost.length === 0) return;
     await this.leadership.lookAround(lost);
     for (const fn of lost) if (this.states.of(fn) === 'disconnected') this.states.apply(fn, 'recover');
   }
@@ -162,19 +162,19 @@ export class MarkerNotifier implements Notifier {
     const functions = this.withSlots().filter((fn) => this.states.of(fn) === 'idle');
     const [first] = functions;
     if (first === undefined) return 0;
-    const markers = new Map(functions.map((fn) => [this.parts.keysOf(fn).wake, fn]));
+    const byMarker = new Map(functions.map((fn) => [this.markers.get(fn) as string, fn]));
     const wait = this.wait(functions);
     const hot = functions.includes(this.lastWoken) ? this.lastWoken : first;
     for (const fn of functions) this.states.apply(fn, 'block');
     this.phase = 'blocked';
     this.sentBehind = hot;
     const [popped, claimed] = await Promise.all([
-      redis.blpop(...markers.keys(), this.ownList, wait / 1000),
+      redis.blpop(...byMarker.keys(), this.ownList, wait / 1000),
       this.parts.listener.claimBehind(hot, redis, wait),
     ]).finally(() => (this.phase = 'busy'));
     this.sentBehind = undefined;
     for (const fn of functions) if (this.states.of(fn) === 'blocked') this.states.apply(fn, 'unblock');
-    const fn = popped ? markers.get(popped[0]) : undefined;
+    const fn = popped ? byMarker.get(popped[0]) : undefined;
     if (!popped) await this.timedOut(claimed ? hot : undefined);
     else if (fn === hot && claimed) this.lastWoken = fn;
     else if (fn !== undefined) await this.woken(fn);
@@ -222,7 +222,7 @@ export class MarkerNotifier implements Notifier {
     const idle = this.waiting();
     for (let from = 0; from < idle.length; from += MAX_COLLECTED) {
       const functions = idle.slice(from, from + MAX_COLLECTED);
-      const markers = functions.map((fn) => this.parts.keysOf(fn).wake);
+      const markers = functions.map((fn) => this.markers.get(fn) as string);
       const set = await scripts.collect.run(redis, markers);
       for (const index of set) await this.woken(functions[index] as string);
     }

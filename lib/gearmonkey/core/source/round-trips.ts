@@ -7,7 +7,7 @@ import type { Claim } from '../../../job/job-source.js';
 import { memberOf } from '../../../redis/lease-keeper.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { isOutage, pauseAfter } from '../../../redis/retry.js';
-import { claimOf, toClaim } from './held-claims.js';
+import { claimOf, toClaim, type HeldClaims } from './held-claims.js';
 import { type SourceOutcome, isOutcomesFault, Outbox, type Pending } from './outbox.js';
 import { notStoredLine, type Problems } from './problems.js';
 import type { KeptText, KeysOf } from '../wire/protocol.js';
@@ -33,8 +33,7 @@ export interface RoundTripOptions {
   readonly maxPayloadBytes: number;
   readonly problems: Problems;
   readonly failures: CallFailures;
-  /** Extends leases; returns the lost claims. */
-  readonly renew: (claims: readonly Claim[]) => Promise<readonly Claim[]>;
+  readonly held: Pick<HeldClaims, 'add' | 'has' | 'renew'>;
   readonly kept: KeptRules;
   /** Whether this worker makes the keys of jobs that have none. */
   readonly isLimited: () => boolean;
@@ -60,6 +59,8 @@ export interface Reply {
 }
 
 const NONE: readonly Claim[] = [];
+/** How often claims that were read late get a new lease, if that is late as well, until they are given back. */
+const RENEWALS = 3;
 
 /** The arguments of one call of the script. */
 interface Request {
@@ -171,25 +172,37 @@ export class RoundTrips {
     if (batch.length === 0 && claims.length === 0) this.recovery.again();
     this.outbox.answered(batch, refused);
     if (endedInFlow) this.options.onEndInFlow();
+    const read = { ...reply, claims: this.taken(claims), unfiled: this.taken(unfiled), late: NONE };
     if (lostRules) await this.options.storeLimit();
-    const taken = (jobs: readonly scripts.TakenJob[]) =>
-      jobs.length === 0 ? NONE : jobs.map((job) => toClaim(this.fn, job, this.options.maxStalls));
-    const read = { ...reply, claims: taken(claims), unfiled: taken(unfiled), late: NONE };
     return performance.now() - sent < lease / 2 ? read : this.renewed(read);
+  }
+
+  /** From now on their leases are renewed. */
+  private taken(jobs: readonly scripts.TakenJob[]): readonly Claim[] {
+    if (jobs.length === 0) return NONE;
+    const claims = jobs.map((job) => toClaim(this.fn, job, this.options.maxStalls));
+    this.options.held.add(claims);
+    return claims;
   }
 
   /**
    * A process that was stopped, or held its thread, reads a reply when the leases are nearly over, or other workers have the jobs:
-   * nothing begins without a new lease.
+   * nothing begins without a new lease, whose reply is read in time.
    */
   private async renewed(reply: Reply): Promise<Reply> {
+    const { held, lease } = this.options;
     const { claims, unfiled } = reply;
     const all = [...unfiled, ...claims];
-    if (all.length === 0) return reply;
-    const late = await this.options.renew(all).catch(() => all);
-    if (late.length === 0) return reply;
-    const held = (some: readonly Claim[]) => some.filter((claim) => !late.includes(claim));
-    return { ...reply, claims: held(claims), unfiled: held(unfiled), late };
+    for (let times = 0; all.length > 0 && times < RENEWALS; times++) {
+      const asked = performance.now();
+      const lost = await held.renew(all).catch(() => all);
+      if (performance.now() - asked >= lease / 2) continue;
+      const isLate = (claim: Claim) => !held.has(claim) || lost.includes(claim);
+      if (!all.some(isLate)) return reply;
+      const inTime = (some: readonly Claim[]) => some.filter((claim) => !isLate(claim));
+      return { ...reply, claims: inTime(claims), unfiled: inTime(unfiled), late: all.filter(isLate) };
+    }
+    return { ...reply, claims: NONE, unfiled: NONE, late: all };
   }
 
   private kept(batch: readonly Pending[], now: number): KeptText {

@@ -10,7 +10,8 @@ import { checkRetryValues, type JobRetryOptions } from '../../../job/retry.js';
 export const OWN_OPTIONS = '*';
 /** The client's name, which becomes part of a channel's name. */
 const REPLY = /^[\w-]{1,64}$/;
-const NO_OPTIONS: JobOptions = Object.freeze({});
+/** Those of a job without any. */
+export const NO_OPTIONS: JobOptions = Object.freeze({});
 
 /** Decodes the options that a job carries as JSON. Values that no client of this package writes are ignored. */
 export function readJobOptions(json: string): JobOptions {

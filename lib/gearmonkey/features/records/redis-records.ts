@@ -2,15 +2,19 @@ import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../../batching/chunks.js';
 import type { Payload } from '../../../job/codec.js';
 import type { Claim } from '../../../job/job-source.js';
-import { readEntry, type RecordedParent } from '../../../job/flows.js';
+import { JOB_RETRIED, readEntry, type FlowEntry, type RecordedParent } from '../../../job/flows.js';
+import { isFinal } from '../../../job/job-state.js';
 import type { RecordingJob, StepRecords } from '../../../job/steps.js';
 import { MAX_ENTRIES, MAX_STREAM_BYTES, STREAM_SECONDS, type StreamKind } from '../../../job/streams.js';
 import { memberOf } from '../../../redis/lease-keeper.js';
 import { streamKey, type KeysOf } from '../../core/wire/protocol.js';
-import { PARENT_FIELDS, parentFrom } from './recorded-parent.js';
+import { errorOf, stateOf, textOf, type StoredJob } from '../../core/wire/stored-job.js';
 import { nameFromWire } from '../../core/wire/wire-names.js';
 import { time, type Now } from '../../core/wire/scripts.js';
 import * as scripts from './record-scripts.js';
+
+/** What is read of a parent. */
+const PARENT_FIELDS = ['status', 'mark', 'output', 'error', 'cancelled'] as const;
 
 /** How many parents are read at a time. */
 const PARENTS_AT_ONCE = 100;
@@ -87,4 +91,22 @@ export class RedisRecords implements StepRecords {
       (error) => this.onRefused(claim.fn, error),
     );
   }
+}
+
+/** A parent from the values of `PARENT_FIELDS`. One with another mark is another job. */
+function parentFrom(
+  { fn, id, mark }: FlowEntry,
+  values: readonly (Uint8Array | null | undefined)[],
+): RecordedParent {
+  const stored: StoredJob = new Map(
+    PARENT_FIELDS.flatMap((field, i) => (values[i] ? [[field, values[i]] as const] : [])),
+  );
+  const base = { fn, id, output: stored.get('output') ?? new Uint8Array() };
+  const isLost = mark !== '' && (textOf(stored, 'mark') || '0') !== mark;
+  if (isLost || !stored.get('status')?.byteLength) return { ...base, state: 'lost' };
+  const state = stateOf(stored, 0);
+  // It had ended, or the job would not run.
+  if (!isFinal(state))
+    return { ...base, state: 'failed', error: { ...JOB_RETRIED, message: 'had failed, and was retried' } };
+  return state === 'succeeded' ? { ...base, state } : { ...base, state, error: errorOf(stored) };
 }

@@ -25,7 +25,7 @@ import {
   type StoredSchedule,
 } from './spec.js';
 import { loadPatterns, nextSlot, type Slot } from './timing.js';
-import { updated } from './updated.js';
+import { updated } from './changed-spec.js';
 import { ScheduleDeclarer, type DeclaredSchedules } from './declared-schedules.js';
 import { JobHandle, type JobReader } from '../../core/client/job-handle.js';
 import type { JobStore, Placement } from '../../core/client/job-store.js';
