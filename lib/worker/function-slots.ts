@@ -138,8 +138,8 @@ export class FunctionSlots {
    * No job is claimed ahead until another run has ended.
    */
   giveUp(): Claim[] {
-    this.duration = Infinity;
     this.since.length = 0;
+    this.duration = Infinity;
     return this.waiting.splice(0).reverse();
   }
 

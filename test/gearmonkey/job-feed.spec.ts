@@ -43,6 +43,20 @@ describe('JobFeed', () => {
     jest.useRealTimers();
   });
 
+  it('lets jobs be read again that have been followed for a minute, since messages may be lost without a word', async () => {
+    await feed.open();
+    const one = follower();
+    feed.follow('1', one);
+    await jest.advanceTimersByTimeAsync(60_000);
+    const other = follower();
+    feed.follow('2', other);
+    expect([one.calls, other.calls]).toEqual([[], []]);
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect([one.calls, other.calls]).toEqual([['resync'], []]);
+    feed.close();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
   it('keeps its subscription for a while after its last use, and for a use that begins meanwhile', async () => {
     await feed.open();
     feed.release();

@@ -1,5 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { JqEngine } from '../../../lib/jq/engine/engine.js';
+import { turn } from '../../../lib/jq/engine/turn.js';
 import { eventually } from '../../support/until.js';
 import { useRedis, useRedisServer } from '../../support/use-redis.js';
 
@@ -23,6 +24,25 @@ describe('an engine whose Redis is gone', () => {
 
 describe('an engine whose turns fail', () => {
   const redis = useRedis();
+
+  afterEach(() => void jest.restoreAllMocks());
+
+  it('says so with its next sweep, as with its first: workers were not heard meanwhile', async () => {
+    const run = jest.spyOn(turn, 'run');
+    const sweeps = () => run.mock.calls.map(([, , , , , sweep]) => sweep).filter((sweep) => sweep !== 0);
+    const engine = new JqEngine({ connection: redis.url });
+    await engine.start();
+    await eventually(() => expect(sweeps()).toEqual([2]));
+    run.mockRejectedValueOnce(new Error('Connection is closed.'));
+    const registered = engine.register({ name: 'w', maxJobs: 1 });
+    await registered.catch(() => undefined);
+    for (const count of [2, 3]) {
+      engine.sweep();
+      await eventually(() => expect(sweeps()).toHaveLength(count));
+    }
+    expect(sweeps()).toEqual([2, 2, 1]);
+    await engine.close();
+  });
 
   it('reports that once, even without operations', async () => {
     const problems: string[] = [];

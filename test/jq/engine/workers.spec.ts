@@ -189,6 +189,19 @@ describe('workers', () => {
       await expect(held()).resolves.toEqual([1, 0, 0]);
     });
 
+    it('are not so by the silence of an outage, but by another one behind it', async () => {
+      const puller = await rig.puller();
+      await rig.enqueue({ timeout: 3600 });
+      await rig.pull(puller);
+      const held = () => used.redis.scard(`${rig.prefix}held:${puller}`);
+      rig.now += 100_000;
+      await rig.turn([], { sweep: 'after an outage' });
+      await rig.pass(59_999);
+      await expect(held()).resolves.toBe(1);
+      await rig.pass(1);
+      await expect(held()).resolves.toBe(0);
+    });
+
     it('by jobs that they take and never report, and get one now and then to see whether they do', async () => {
       for (let i = 0; i < 8; i++) await rig.enqueue({ timeout: 1 });
       const worker = await rig.worker();

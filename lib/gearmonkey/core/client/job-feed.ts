@@ -26,6 +26,8 @@ export interface FeedObserver extends Partial<Pick<JobListener, 'event' | 'progr
 
 /** How long an unused feed stays open. */
 const LINGER_MS = 500;
+/** How often jobs are read again that have been followed for so long: a server may not have sent a message, as without the right to. */
+const LOOK_MS = 60_000;
 /** How many observed jobs are read at a time: with 100,000 reads at once the last ones would time out. */
 const MAX_READS = 1000;
 
@@ -45,6 +47,9 @@ export class JobFeed {
   private listening = false;
   private closed = false;
   private linger?: NodeJS.Timeout;
+  private looks?: NodeJS.Timeout;
+  /** Those that were there when it looked last. */
+  private seen: ReadonlySet<JobFollower> = new Set();
 
   constructor(
     private readonly store: JobStore,
@@ -101,6 +106,7 @@ export class JobFeed {
 
   private end(): void {
     this.poller.stop();
+    clearInterval(this.looks);
     this.onUnused();
     this.subscription?.then(
       (unlisten) => unlisten(),
@@ -122,12 +128,19 @@ export class JobFeed {
     const followers = this.followers.get(id) ?? new Set();
     this.followers.set(id, followers.add(follower));
     if (follower.progress) this.poller.watch(id);
+    this.looks ??= setInterval(() => this.look(), LOOK_MS).unref();
     if (this.closed) follower.fail?.(ConnectionError.closed());
     return () => {
       if (!followers.delete(follower) || followers.size > 0) return;
       this.followers.delete(id);
       this.poller.unwatch(id);
     };
+  }
+
+  private look(): void {
+    const now = new Set(this.allFollowers());
+    for (const follower of now) if (this.seen.has(follower)) follower.resync();
+    this.seen = now;
   }
 
   /** Remembers finished jobs and their outputs until it is disposed of, for a job whose id isn't known yet. */

@@ -6,7 +6,7 @@ import { isBegun } from '../wire/stored-job.js';
 /** How long a call waits for a function without a worker until that is logged. */
 const PATIENCE_MS = 5000;
 /** A call that has waited for too long doesn't wait much longer to say why. */
-const ANSWER_MS = 2000;
+const ANSWER_MS = 500;
 /** How many handlers a message names. */
 const MAX_NAMED = 20;
 

@@ -39,7 +39,8 @@ local function probe(worker, worker_row)
   turn.probed[#turn.probed + 1] = { worker, worker_row.url }
 end
 
-local function sweep_workers()
+--- In an outage no worker is heard.
+local function sweep_workers(was_away)
   for _, worker in ipairs(due('resting')) do
     call('ZREM', prefix .. 'resting', worker)
     offer(worker)
@@ -58,10 +59,12 @@ local function sweep_workers()
     local worker_row = read_worker(worker)
     if not worker_row then
       call('ZREM', prefix .. 'silent', worker)
-    elseif worker_row.pinged or not worker_row.url then
-      lose(worker, worker_row)
-    else
+    elseif not (worker_row.pinged or not worker_row.url) then
       probe(worker, worker_row)
+    elseif was_away then
+      call('ZADD', prefix .. 'silent', turn.now + settings.silence, worker)
+    else
+      lose(worker, worker_row)
     end
   end
   for _, worker in ipairs(due('gone')) do remove_worker(worker) end
@@ -142,11 +145,11 @@ local function sweep_keys()
   end
 end
 
-local function sweep()
+local function sweep(was_away)
   write_though_full()
   sweep_delayed()
   sweep_deadlines()
-  sweep_workers()
+  sweep_workers(was_away)
   sweep_leaving()
   sweep_blocked()
   sweep_results()
