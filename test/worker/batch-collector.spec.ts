@@ -121,17 +121,24 @@ describe('BatchCollector', () => {
     batches[1]?.end.open();
   });
 
-  it('hears of lost jobs before it begins, if the process was stopped when the time was up', async () => {
-    open({ size: 3, wait: WAIT_MS });
-    const { job } = add('lost');
-    add('kept');
-    const stopped = performance.now();
-    while (performance.now() < stopped + STOPPED_MS);
-    // As the lease keeper's thread says.
-    setImmediate(() => job.abort(new JobCancelledError('fn', '1')));
-    await eventually(() => expect(inputs()).toEqual([['kept']]));
-    batches[0]?.end.open();
-  });
+  it.each([
+    ['', ['kept']],
+    [', also if another job has made it full', ['kept', 'new']],
+  ])(
+    'hears of lost jobs before it begins, if the process was stopped when the time was up%s',
+    async (_, left) => {
+      open({ size: 3, wait: WAIT_MS });
+      const { job } = add('lost');
+      add('kept');
+      const stopped = performance.now();
+      while (performance.now() < stopped + STOPPED_MS);
+      if (left.includes('new')) add('new');
+      // As the lease keeper's thread says.
+      setImmediate(() => job.abort(new JobCancelledError('fn', '1')));
+      await eventually(() => expect(inputs()).toEqual([left]));
+      batches[0]?.end.open();
+    },
+  );
 
   it('has places for whole batches: one that ends has them all again', async () => {
     open({ size: 3 });
