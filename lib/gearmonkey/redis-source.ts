@@ -116,7 +116,7 @@ export class RedisSource implements JobSource {
       });
     for (const fn of added) {
       this.opened.add(fn);
-      this.claimer.notifier.serve(fn);
+      this.claimer.serve(fn);
     }
   }
 
@@ -128,6 +128,14 @@ export class RedisSource implements JobSource {
 
   renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
     return this.held.renew(claims);
+  }
+
+  giveBackAfter(claim: Claim, ms: number): void {
+    this.held.giveBackAfter(claim, ms);
+  }
+
+  mayBeLost(claim: Claim): boolean {
+    return this.held.mayBeLost(claim);
   }
 
   setLimit(fn: string, limit: SourceLimit): void {

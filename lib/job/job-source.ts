@@ -80,8 +80,8 @@ export type Outcome = (
   readonly took?: number | undefined;
 };
 
-/** Called when a claim no longer holds: it is `lost` to another worker, or its job was `cancelled`. */
-export type OnRevoked = (claim: Claim, why: 'lost' | 'cancelled') => void;
+/** Called when a claim no longer holds: it is `lost` to another worker, its job was `cancelled`, or it was `returned` before it began. */
+export type OnRevoked = (claim: Claim, why: 'lost' | 'cancelled' | 'returned') => void;
 
 /** A function's limit, as a source applies it. */
 export interface SourceLimit {
@@ -154,11 +154,17 @@ export interface JobSource {
    */
   setDeadline?(claim: Claim, ms: number): void;
 
+  /** The same of a claim that waits to begin: it goes back after `ms` milliseconds, as if it had not been made. `setDeadline` ends this. */
+  giveBackAfter?(claim: Claim, ms: number): void;
+
   /**
    * A suspect waits to run alone, and the loss of its worker is not to count; or it begins, and from then on it counts. Only
    * sources with suspects. False when the claim is lost.
    */
   isolate?(claim: Claim, begins: boolean): Promise<boolean>;
+
+  /** Whether the lease of a claim may be over, as nothing renewed it in time: `renew` knows. Only sources whose leases are short. */
+  mayBeLost?(claim: Claim): boolean;
 
   /** Extends the leases of running jobs; returns the claims that are lost to another worker. */
   renew(claims: readonly Claim[]): Promise<readonly Claim[]>;

@@ -102,12 +102,6 @@ export function toStatistics(
   });
 }
 
-/** The number of the class of a time, in milliseconds. */
-export function classOf(ms: number): number {
-  const found = TIME_BOUNDS.findIndex((bound) => ms <= bound);
-  return found < 0 ? TIME_BOUNDS.length : found;
-}
-
 /** The kinds of counts of a time: its sum in milliseconds, and one for each class. */
 function timeCounts(kind: 'wait' | 'run') {
   const classes = [...TIME_BOUNDS, Infinity].map((_, index) => `${kind}:${index}`);

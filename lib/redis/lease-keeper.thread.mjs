@@ -7,6 +7,8 @@ import { Cluster, Redis } from 'ioredis';
 const RETRY_MS = 200;
 /** How many leases one call renews. */
 const CHUNK = 500;
+/** A claim goes back so long after its deadline, up to which the main thread may begin its job. */
+const GIVE_BACK_MS = 500;
 
 /** @type {import('./lease-keeper.js').LeaseThreadData} */
 const { connection, interval, pulse } = workerData;
@@ -26,8 +28,10 @@ const redis = connection.nodes
 const segments = [];
 /** @type {import('./lease-keeper.js').LeaseGroup[]} */
 let groups = [];
-/** Deadlines of leases whose ids are no numbers, by "id:token", by the index of their group. @type {Map<number, Map<string, number>>} */
+/** Deadlines, as in the table, of leases whose ids are no numbers, by "id:token", by the index of their group. @type {Map<number, Map<string, number>>} */
 const named = new Map();
+/** What was given back, until the main thread has heard of it. @type {Set<string>} */
+let returned = new Set();
 /** Groups with a renewal under way. Each is renewed by itself: a failed master of a cluster must not delay the others. */
 const keeping = new Set();
 let lastTrouble = '';
@@ -59,12 +63,17 @@ function namedOf(group) {
   return named.get(group);
 }
 
-/** Records each round that renewed everything: the main thread reads it and need not renew then. */
+/**
+ * Records each round that renewed everything: the main thread reads it and need not renew then. What is lost stays in the table until
+ * the main thread has heard of it; before that it must not take its leases for held.
+ */
 async function keep() {
   if (redis.status !== 'ready') return;
   const began = sharedTime();
-  const held = heldByGroup();
-  const kept = await Promise.all(groups.map((group, index) => keepGroup(group, held.get(index) ?? [])));
+  const { held, overdue } = heldByGroup();
+  const kept = await Promise.all(
+    groups.map((group, index) => keepGroup(group, held.get(index) ?? [], overdue.get(index) ?? [])),
+  );
   if (kept.every(Boolean)) pulse[0] = Math.max(pulse[0], began);
 }
 
@@ -74,14 +83,18 @@ function keepAgain() {
 }
 
 /** Renews one group. After a failure it is soon tried again, and with the next connection. */
-async function keepGroup(group, members) {
+async function keepGroup(group, members, overdue) {
   if (keeping.has(group.name)) return false;
   keeping.add(group.name);
-  const results = await Promise.allSettled([renewLeases(group, members), group.beat && run(group.beat)]);
+  const results = await Promise.allSettled([
+    renewLeases(group, members),
+    group.beat && run(group.beat),
+    giveBack(group, overdue),
+  ]);
   keeping.delete(group.name);
   const failed = results.find(({ status }) => status === 'rejected');
-  if (!failed) return true;
-  tell(failed.reason);
+  if (!failed && results[0].value) return true;
+  if (failed) tell(failed.reason);
   retry ??= setTimeout(keepAgain, RETRY_MS);
   return false;
 }
@@ -93,32 +106,56 @@ function tell({ message, code }) {
   lastTrouble = trouble;
 }
 
+/** Returns whether all of them are held. */
 async function renewLeases({ name, renew }, members) {
+  let isWhole = true;
   for (let from = 0; from < members.length; from += CHUNK) {
     const lost = await run(renew, members.slice(from, from + CHUNK));
     if (lost.length > 0) parentPort.postMessage({ lost, group: name });
+    isWhole &&= lost.length === 0;
   }
+  return isWhole;
 }
 
+/** While the main thread is busy, claims go to other workers that wait there to begin. */
+async function giveBack({ name, giveBack: call }, overdue) {
+  if (!call || overdue.length === 0) return;
+  await run(
+    call,
+    overdue.flatMap((member) => [member, ...call.each]),
+  );
+  for (const member of overdue) returned.add(`${name} ${member}`);
+  parentPort.postMessage({ returned: overdue, group: name });
+}
+
+/** The members to renew and those to give back, by the index of their group. */
 function heldByGroup() {
   const now = sharedTime();
   const held = new Map();
-  const add = (group, member) => {
-    if (!held.has(group)) held.set(group, []);
-    held.get(group).push(member);
+  const overdue = new Map();
+  const known = new Set();
+  const add = (group, member, deadline) => {
+    const isOver = Math.abs(deadline) < now;
+    if (isOver && (deadline > 0 || now + deadline < GIVE_BACK_MS)) return;
+    const key = `${groups[group]?.name} ${member}`;
+    if (isOver && returned.has(key)) return void known.add(key);
+    const list = isOver ? overdue : held;
+    if (!list.has(group)) list.set(group, []);
+    list.get(group).push(member);
   };
   for (const [group, members] of named)
-    for (const [member, deadline] of members) if (deadline >= now) add(group, member);
+    for (const [member, deadline] of members) add(group, member, deadline);
   for (const { group, id, token, deadline } of segments) {
     for (let row = 0; row < token.length; row++) {
       const holder = token[row];
-      if (holder === 0 || deadline[row] < now) continue;
-      const member = `${id[row]}:${holder}`;
+      if (holder === 0) continue;
+      const [member, until] = [`${id[row]}:${holder}`, deadline[row]];
       // The row holds a new lease by now, which is young enough to wait for the next round.
-      if (token[row] === holder) add(group[row], member);
+      if (token[row] === holder) add(group[row], member, until);
     }
   }
-  return held;
+  returned = known;
+  return { held, overdue };
 }
 
 async function run({ script: { sha, text }, keys, args }, members = []) {

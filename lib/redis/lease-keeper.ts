@@ -1,3 +1,5 @@
+// Of the module, not the global, which fake timers of a test replace.
+import { performance } from 'node:perf_hooks';
 import type { Claim } from '../job/job-source.js';
 import { messageOf } from '../job/errors.js';
 import type { PlainConnection, PlainSettings } from './plain-connection.js';
@@ -14,7 +16,7 @@ export interface LeaseSegment {
   /** Index of the group in the list of groups. */
   readonly group: Int32Array;
   readonly id: Float64Array;
-  /** When renewal of the lease ends, in the keeper's shared time; Infinity for no deadline. */
+  /** When renewal of the lease ends, in the keeper's shared time; Infinity for no deadline; negative if the claim goes back then. */
   readonly deadline: Float64Array;
   readonly token: Float64Array;
 }
@@ -91,6 +93,8 @@ export interface LeaseGroup {
   readonly renew: LeaseCall;
   /** A call that is made in each round, even if no lease is held. */
   readonly beat?: LeaseCall;
+  /** The call that gives claims back. For each of them its member and `each` are appended to its arguments. */
+  readonly giveBack?: LeaseCall & { readonly each: readonly string[] };
 }
 
 export interface LeaseThreadOptions {
@@ -107,11 +111,20 @@ export interface LeaseThreadData {
   readonly pulse: Float64Array;
 }
 
-type Told = { readonly group: string; readonly lost: string[] } | { readonly trouble: string };
+type Told =
+  | { readonly group: string; readonly lost: string[] }
+  | { readonly group: string; readonly returned: string[] }
+  | { readonly trouble: string };
+
+/** Members of a group. */
+type OnMembers = (group: string, members: readonly string[]) => void;
+
+// Kept, because fake timers of a test replace it, and the thread goes by the real time.
+const { hrtime } = process;
 
 /** Milliseconds on a monotonic clock that all threads share: leases are not lost when the system's time jumps. */
 function sharedTime(): number {
-  return Number(process.hrtime.bigint() / 1000n) / 1000;
+  return Number(hrtime.bigint() / 1000n) / 1000;
 }
 
 /** The member of the set of leases that stands for a claim. */
@@ -129,11 +142,14 @@ export class LeaseThread {
   private closed?: Promise<void>;
   private readonly pulse = new Float64Array(new SharedArrayBuffer(8)).fill(sharedTime());
   private lastTrouble = 'it has no connection';
+  /** The shared time at 0 of this thread's `performance.now()`. */
+  private readonly origin = sharedTime() - performance.now();
 
   constructor(
     { connection, interval }: LeaseThreadOptions,
-    onLost: (group: string, members: readonly string[]) => void,
+    onLost: OnMembers,
     onFailure: (error: Error) => void,
+    onReturned: OnMembers = () => undefined,
   ) {
     const workerData: LeaseThreadData = { connection: connection.reveal(), interval, pulse: this.pulse };
     this.thread = new Worker(KEEPER_PROGRAM, {
@@ -145,6 +161,7 @@ export class LeaseThread {
     this.thread.on('error', onFailure);
     this.thread.on('message', (told: Told) => {
       if ('lost' in told) onLost(told.group, told.lost);
+      else if ('returned' in told) onReturned(told.group, told.returned);
       else this.lastTrouble = told.trouble;
     });
     this.table = new LeaseTable((segment) => this.post({ segment }));
@@ -153,6 +170,11 @@ export class LeaseThread {
   /** Milliseconds since the thread last renewed all held leases. */
   get age(): number {
     return Math.round(sharedTime() - (this.pulse[0] ?? 0));
+  }
+
+  /** When the last round that renewed all leases began, by `performance.now()`. */
+  get renewedAt(): number {
+    return (this.pulse[0] ?? 0) - this.origin;
   }
 
   /** The thread's last error. */
@@ -174,11 +196,11 @@ export class LeaseThread {
     this.held.set(claim, { group, row });
   }
 
-  /** Stops renewing the lease after `ms` milliseconds. */
-  setDeadline(claim: Claim, ms: number): void {
+  /** Stops renewing the lease after `ms` milliseconds, and gives the claim back if it is to. */
+  setDeadline(claim: Claim, ms: number, givesBack = false): void {
     const held = this.held.get(claim);
     if (!held) return;
-    const deadline = sharedTime() + ms;
+    const deadline = (sharedTime() + ms) * (givesBack ? -1 : 1);
     if (held.row !== undefined) this.table.limit(held.row, deadline);
     else this.post({ hold: { group: held.group, member: memberOf(claim), deadline } });
   }
@@ -220,7 +242,9 @@ export interface LeaseKeeperOptions {
   /** Does the thread's work once in the main thread; without `leases` everything except renewals. */
   readonly renewHere: (leases: boolean) => Promise<unknown>;
   /** Called with the members of a group whose leases are lost. */
-  readonly onLost: (group: string, members: readonly string[]) => void;
+  readonly onLost: OnMembers;
+  /** Called with the members of a group that the thread has given back. */
+  readonly onReturned?: OnMembers;
   readonly onProblem: (message: string) => void;
 }
 
@@ -234,17 +258,27 @@ export class LeaseKeeper {
   private readonly endChecks: () => void;
 
   constructor(private readonly options: LeaseKeeperOptions) {
-    const { connections, interval, onLost, onProblem } = options;
+    const { connections, interval, onLost, onReturned, onProblem } = options;
     const { keeper: connection, obstacle } = connections;
     if (obstacle !== undefined) onProblem(withoutThread(obstacle));
     if (connection)
-      this.thread = new LeaseThread({ connection, interval }, onLost, (error) => this.failed(error));
+      this.thread = new LeaseThread(
+        { connection, interval },
+        onLost,
+        (error) => this.failed(error),
+        onReturned,
+      );
     this.endChecks = repeat(interval, () => void this.renewIfNeeded());
   }
 
   /** Which thread renews the leases now. */
   get keptBy(): 'thread' | 'main thread' {
     return this.thread && !this.isStandingIn ? 'thread' : 'main thread';
+  }
+
+  /** When its thread last renewed all leases, by `performance.now()`; undefined without one. */
+  get renewedAt(): number | undefined {
+    return this.thread?.renewedAt;
   }
 
   /** Sets the groups to renew from now on. Existing groups keep their index. */
@@ -256,9 +290,9 @@ export class LeaseKeeper {
     this.thread?.hold(claim, group);
   }
 
-  /** Stops renewing the lease after `ms` milliseconds. */
-  setDeadline(claim: Claim, ms: number): void {
-    this.thread?.setDeadline(claim, ms);
+  /** Stops renewing the lease after `ms` milliseconds, and gives the claim back if it is to: only the thread does. */
+  setDeadline(claim: Claim, ms: number, givesBack = false): void {
+    this.thread?.setDeadline(claim, ms, givesBack);
   }
 
   drop(claim: Claim): void {

@@ -1,15 +1,9 @@
-// Of the modules, not the globals: a test's fake timers must not keep jobs from running.
-import { performance } from 'node:perf_hooks';
+// Of the module, not the global: a test's fake timers must not keep jobs from running.
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { Claim } from '../job/job-source.js';
 import { withoutContext } from '../job/without-context.js';
 import { BatchStoppedError, outcomesOf, type BatchLimits } from './batch.js';
 import type { RunningJob } from './running-job.js';
-
-/** A timer that fires so late was held up with the whole process, perhaps for longer than a lease. */
-const STOPPED_MS = 1000;
-/** By then the lease keeper has said which jobs are lost. */
-const HEARING_MS = 500;
 
 /** Runs a batch: a method of the user's. */
 export type BatchHandler = (inputs: unknown[], jobs: RunningJob[]) => unknown;
@@ -27,9 +21,9 @@ export class BatchCollector {
   readonly size: number;
   private readonly collected = new Set<Item>();
   private timer: NodeJS.Timeout | undefined;
-  /** When that fires, by `performance.now()`. */
-  private dueAt = Infinity;
   private isDue = false;
+  /** Whether it is being found out which of the collected jobs are lost. */
+  private asking = false;
   /** The batches whose handler has not ended. */
   private readonly batches = new Set<readonly Item[]>();
   /** The jobs of those batches whose runs have not ended. */
@@ -74,41 +68,39 @@ export class BatchCollector {
       // A job that is cancelled, lost or given back leaves the batch.
       signal.addEventListener('abort', () => {
         this.collected.delete(item);
+        if (this.collected.size === 0) this.rest();
         reject(signal.reason as Error);
       });
-      if (!this.timer) this.wait(this.limits.wait);
+      this.timer ??= setTimeout(() => {
+        this.isDue = true;
+        this.begin();
+      }, this.limits.wait);
       this.begin();
     });
   }
 
-  private wait(ms: number): void {
-    this.dueAt = performance.now() + ms;
-    this.timer = setTimeout(() => {
-      this.isDue = !this.wasStopped();
-      this.begin();
-    }, ms);
-  }
-
-  /** Whether the process did nothing when time was up: it may have lost jobs, and hears of that first. */
-  private wasStopped(): boolean {
-    if (this.isDue || performance.now() - this.dueAt < STOPPED_MS) return false;
-    clearTimeout(this.timer);
-    this.wait(HEARING_MS);
-    return true;
-  }
-
   private begin(): void {
-    while (this.batches.size < this.most && this.isReady()) {
+    while (!this.asking && this.batches.size < this.most && this.isReady()) {
       const items = [...this.collected].slice(0, this.size);
+      // The process was stopped while they waited, perhaps: those that are lost leave the batch.
+      const uncertain = items.flatMap(({ job }) => job.beSure() ?? []);
+      if (uncertain.length > 0) return this.ask(uncertain);
       for (const item of items) this.collected.delete(item);
       if (this.collected.size === 0) this.rest();
       withoutContext(() => void this.run(items));
     }
   }
 
+  private ask(uncertain: readonly Promise<void>[]): void {
+    this.asking = true;
+    void Promise.allSettled(uncertain).then(() => {
+      this.asking = false;
+      this.begin();
+    });
+  }
+
   private isReady(): boolean {
     if (this.collected.size === 0) this.rest();
-    else if (this.wasStopped()) return false;
     return this.collected.size >= this.size || (this.isDue && this.collected.size > 0);
   }
 
@@ -116,7 +108,6 @@ export class BatchCollector {
   private rest(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.dueAt = Infinity;
     this.isDue = false;
   }
 

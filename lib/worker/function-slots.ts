@@ -204,7 +204,8 @@ export class FunctionTable {
   /** The free slots that a source reads. */
   readonly free = new SlotTable();
   private readonly functions = new Map<string, FunctionSlots>();
-  private isOpen = true;
+  /** Whether jobs may begin; not while a suspect waits or runs alone. */
+  isOpen = true;
 
   /** @param onFree called when a function has a free slot again, also after a batch whose jobs had all ended before it */
   constructor(

@@ -41,6 +41,7 @@ export class Isolation {
 
   join(worker: IsolatedWorker): void {
     this.workers.add(worker);
+    if (this.isClosed) worker.setOpen(false);
   }
 
   /** A worker stops. Returns its suspect, if that has not begun. */

@@ -47,9 +47,14 @@ export interface ExecutionLimits {
   readonly middleware?: readonly RunMiddleware[] | undefined;
   /** Called with what a hook of it threw, that changes no outcome. */
   readonly onHookError?: (message: string) => void;
+  /** Called when a claim turns out to be lost before its handler has begun. */
+  readonly onLost?: (claim: Claim) => void;
   /** Called if the outputs of a job's parents are many bytes. */
   readonly onLargeParents?: (claim: Claim, bytes: number, count: number) => void;
 }
+
+/** How often a run asks for a new lease before its handler begins, if the reply is late each time, until its job goes back. */
+const RENEWALS = 3;
 
 /** One run of a claimed job. It ends once: with an outcome, or without one if the claim is lost. */
 export class JobExecution implements RunOfParts {
@@ -74,7 +79,7 @@ export class JobExecution implements RunOfParts {
     readonly limits: ExecutionLimits,
     readonly source: Pick<
       JobSource,
-      'progress' | 'clock' | 'capabilities' | 'system' | 'address' | 'records'
+      'progress' | 'clock' | 'capabilities' | 'system' | 'address' | 'records' | 'renew' | 'mayBeLost'
     >,
     private readonly onEnd: (execution: JobExecution, outcome: Outcome | undefined) => void,
   ) {}
@@ -193,6 +198,7 @@ export class JobExecution implements RunOfParts {
     const input = definition.input
       ? await validate(definition.input, definition.name, 'input', received)
       : received;
+    if (this.source.mayBeLost?.(claim)) await this.askForLease();
     // The job was aborted and released while its input was validated: it may run elsewhere by now.
     if (this.reason) throw this.reason;
     const job = (this.job = new RunningJob(this.source, claim, input, this));
@@ -216,7 +222,31 @@ export class JobExecution implements RunOfParts {
     return this.encode(codec, output);
   }
 
+  /** Undefined if the lease is held for sure; else it resolves when it is, or this run has ended. */
+  beSure(): Promise<void> | undefined {
+    return this.source.mayBeLost?.(this.claim) ? this.askForLease() : undefined;
+  }
+
+  private async askForLease(): Promise<void> {
+    const { claim, source } = this;
+    for (let times = 0; times < RENEWALS; times++) {
+      const lost = await source.renew([claim]).catch(() => undefined);
+      if (this.ended || lost === undefined) break;
+      if (lost.length > 0) return this.lose();
+      // That this is read late means as much.
+      if (!source.mayBeLost?.(claim)) return;
+    }
+    if (!this.ended) this.release(new LeaseLostError(claim.fn, claim.id));
+  }
+
+  private lose(): void {
+    const { claim, limits } = this;
+    limits.onLost?.(claim);
+    this.revoke(new LeaseLostError(claim.fn, claim.id));
+  }
+
   private async handledInside(input: unknown, job: RunningJob): Promise<unknown> {
+    if (this.source.mayBeLost?.(this.claim)) await this.askForLease();
     // The hooks may have taken longer than the job's timeout or its lease, or may have ended before they called this.
     if (this.ended) {
       const reason = this.reason ?? (job.signal.reason as JobAbortedError | undefined);

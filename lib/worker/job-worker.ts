@@ -18,7 +18,7 @@ import { JobLog } from './job-log.js';
 import { Isolation } from './isolation.js';
 import { RunningExecutions } from './running-executions.js';
 import { Settler } from './settler.js';
-import { hasSuspect, Suspects } from './suspects.js';
+import { Suspects } from './suspects.js';
 import { leaseEnded, tracedClaim } from './traced-source.js';
 import { inLines, type WorkerLog } from './worker-log.js';
 import { showAs } from '../job/show-as.js';
@@ -72,6 +72,7 @@ export class JobWorker {
     this.jobLog = new JobLog(this.log, options.logStacks);
     this.limits = {
       ...options,
+      onLost: (claim) => this.revoke(claim, 'lost'),
       onLargeParents: this.jobLog.largeParents,
       onHookError: (message) => this.log.error(message),
     };
@@ -176,19 +177,22 @@ export class JobWorker {
 
   /** Begins claims that have a slot. The others were claimed ahead and wait for one. */
   private take(claims: readonly Claim[]): void {
-    if (this.suspects.isClosed || hasSuspect(claims)) return this.suspects.take(claims);
+    if (!this.functions.isOpen || hasSuspect(claims)) return this.suspects.take(claims);
     const now = performance.now();
+    const beginning: Claim[] = [];
     for (const claim of claims) {
       const slots = this.functions.get(claim.fn);
       if (!slots || slots.isLeaving) this.settler.settle({ claim, status: 'released' });
-      else if (slots.take(claim, now)) this.begin(claim, slots);
+      else if (slots.take(claim, now)) beginning.push(claim);
       else this.hold(claim);
     }
+    // Behind these, since a handler may block.
+    for (const claim of beginning) this.begin(claim, this.functions.get(claim.fn) as FunctionSlots);
     for (const fn of new Set(claims.map((claim) => claim.fn))) this.functions.update(fn);
   }
 
   private hold(claim: Claim): void {
-    this.source.setDeadline?.(claim, WAIT_LIMIT_MS);
+    this.source.giveBackAfter?.(claim, WAIT_LIMIT_MS);
     this.waiting ??= setTimeout(() => this.giveBackStuck(), WAIT_MS).unref();
   }
 
@@ -209,7 +213,7 @@ export class JobWorker {
     slots.ended(claim, now - began);
     if (!this.stopping) this.beginNext(slots, now);
     this.functions.update(claim.fn);
-    if (this.suspects.isClosed) this.suspects.ended(claim);
+    if (!this.functions.isOpen) this.suspects.ended(claim);
     this.wakeUp.call();
   };
 
@@ -232,7 +236,11 @@ export class JobWorker {
   }
 
   private readonly giveBack = (slots: FunctionSlots): void => {
-    for (const claim of slots.giveUp()) this.settler.settle({ claim, status: 'released' });
+    for (const claim of slots.giveUp()) {
+      // Its lease must not end before that is written.
+      this.source.setDeadline?.(claim, Infinity);
+      this.settler.settle({ claim, status: 'released' });
+    }
     this.functions.update(slots.binding.definition.name);
   };
 
@@ -243,11 +251,12 @@ export class JobWorker {
   }
 
   /** Ignores settled jobs: settling ends a lease, and the keeper thread may report that as a loss. */
-  private revoke(claim: Claim, why: 'lost' | 'cancelled'): void {
-    const reason = why === 'lost' ? LeaseLostError : JobCancelledError;
+  private revoke(claim: Claim, why: Parameters<OnRevoked>[1]): void {
+    const reason = why === 'cancelled' ? JobCancelledError : LeaseLostError;
     const execution = this.running.get(claim);
     if (execution) execution.revoke(new reason(claim.fn, claim.id));
     else if (!this.functions.drop(claim) && !this.suspects.ended(claim)) return;
+    if (why === 'returned') return;
     leaseEnded(this.source, claim, why);
     this.jobLog[why](claim);
   }
@@ -261,6 +270,12 @@ export class JobWorker {
       this.log.warn(`Renewing leases failed: ${messageOf(error)}`);
     }
   }
+}
+
+/** Not `some`: most claims have none, and this makes no closure. */
+function hasSuspect(claims: readonly Claim[]): boolean {
+  for (const { suspect } of claims) if (suspect) return true;
+  return false;
 }
 
 /** During an outage, a function that is being announced waits for the server, and what comes after it too. */

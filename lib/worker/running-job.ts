@@ -17,6 +17,8 @@ import { showAs } from '../job/show-as.js';
 /** What a job knows of its run. */
 interface RunOfJob {
   readonly isLastAttempt: boolean;
+  /** Undefined if its lease is held for sure; else it resolves when it is, or the run has ended. */
+  beSure?(): Promise<void> | undefined;
   /** Undefined if no worker runs it. */
   readonly parts?: JobParts;
   onAbort(reason: JobAbortedError): void;
@@ -189,6 +191,11 @@ export class RunningJob<Input = unknown> {
    */
   holdKey(span: Duration): never {
     throw new HoldKeyError(span);
+  }
+
+  /** Undefined if its lease is held for sure; else it resolves when it is, or the job has to stop. @internal */
+  beSure(): Promise<void> | undefined {
+    return this.run.beSure?.();
   }
 
   /** Aborts the signal; later calls change nothing. @internal */

@@ -59,7 +59,9 @@ export class Settler {
       const settled = isTraced ? tracedSettle(this.source, outcomes) : this.source.settle(outcomes);
       for (const claim of await settled) {
         leaseEnded(this.source, claim, 'refused');
-        this.jobLog.refused(claim);
+        // One that was to go back is elsewhere already.
+        const outcome = outcomes.find((one) => one.claim === claim);
+        if (outcome?.status !== 'released') this.jobLog.refused(claim);
       }
     } catch (error) {
       this.jobLog.unsettled(

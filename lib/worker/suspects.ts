@@ -5,12 +5,6 @@ import type { JobLog } from './job-log.js';
 import type { RunningExecutions } from './running-executions.js';
 import type { Settler } from './settler.js';
 
-/** Not `some`: most claims have none, and this makes no closure. */
-export function hasSuspect(claims: readonly Claim[]): boolean {
-  for (const { suspect } of claims) if (suspect) return true;
-  return false;
-}
-
 /** Whether the server has noted a suspect: its claim holds, is lost, or this is not known, as when the source was closed. */
 type Noted = 'held' | 'lost' | 'failed';
 
@@ -41,14 +35,9 @@ export class Suspects implements IsolatedWorker {
     return this.parts.running.size;
   }
 
-  /** Whether a suspect waits or runs alone, so that nothing else may begin. */
-  get isClosed(): boolean {
-    return this.isolation.isClosed;
-  }
-
   /** Of claims with a suspect only that one stays: it begins when nothing else runs. */
   take(claims: readonly Claim[]): void {
-    const suspect = this.isClosed ? undefined : claims.find((claim) => claim.suspect);
+    const suspect = this.isolation.isClosed ? undefined : claims.find((claim) => claim.suspect);
     // Newest first, so that the oldest ends up in front.
     for (const claim of claims.toReversed()) if (claim !== suspect) this.release(claim);
     if (suspect) this.isolation.add(suspect, this);

@@ -204,6 +204,20 @@ describe('A source of jobs', () => {
     }
   });
 
+  it.each([
+    ['knows that a lease may be over until it has renewed it', false],
+    ['hears from its thread that it renews them', true],
+  ])('%s', async (_, keeper) => {
+    const source = opened(opened(new RedisActors(server.url)).source({ lease: SHORT_LEASE_MS }, { keeper }));
+    await source.open([fn]);
+    const claim = await claimOne(source, fn);
+    await pass(SHORT_LEASE_MS);
+    if (keeper) return until(() => !source.mayBeLost(claim));
+    expect(source.mayBeLost(claim)).toBe(true);
+    // On a busy machine the reply may be late as well.
+    await until(async () => (await source.renew([claim])) !== undefined && !source.mayBeLost(claim));
+  });
+
   it('keeps nothing of a claim that has ended', async () => {
     const source = await sourceOn(server.url);
     const slots = new SlotTable([[fn, 1]]);

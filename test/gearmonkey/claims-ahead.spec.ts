@@ -35,11 +35,19 @@ describe('Short jobs of a worker with one slot', () => {
     expect(await calls()).toBeLessThan(SHORT);
   });
 
-  it('have a lease that is renewed for a second only while they wait for the slot', async () => {
-    const fn = rig.fn();
+  /** A source, and for how long the lease of each claim is renewed. */
+  function limitedSource() {
     const source = rig.source();
     const limits = new Map<Claim, number[]>();
-    source.setDeadline = (claim, ms) => void limits.set(claim, [...(limits.get(claim) ?? []), ms]);
+    const note = (claim: Claim, ms: number) => void limits.set(claim, [...(limits.get(claim) ?? []), ms]);
+    source.setDeadline = note;
+    source.giveBackAfter = note;
+    return { source, limits };
+  }
+
+  it('have a lease that is renewed for a second only while they wait for the slot', async () => {
+    const fn = rig.fn();
+    const { source, limits } = limitedSource();
     const ran: Claim[] = [];
     await rig.client.runMany(fn, numbers(SHORT));
     await runWorker(source, fn, (_, { claim }) => ran.push(claim));
@@ -93,7 +101,8 @@ describe('Short jobs of a worker with one slot', () => {
     const [held, end] = [gate(), gate()];
     await rig.client.runMany(fn, numbers(SHORT));
     let count = 0;
-    const { worker } = await runWorker(rig.source(), fn, async (input) => {
+    const { source, limits } = limitedSource();
+    const { worker } = await runWorker(source, fn, async (input) => {
       count += 1;
       if (input !== 'held') return;
       held.open();
@@ -110,5 +119,7 @@ describe('Short jobs of a worker with one slot', () => {
     expect(waiting.sort()).toEqual(jobs.slice(1).map(({ id }) => id));
     const attempts = await Promise.all(waiting.map((id) => rig.redis.hget(`job:${fn}:${id}`, 'attempts')));
     expect(attempts.every((text) => text === null || text === '0')).toBe(true);
+    // It was renewed until that was written.
+    expect([...limits.values()].filter((all) => all.at(-1) !== Infinity)).toEqual([]);
   });
 });

@@ -14,6 +14,10 @@ import { inFullTier } from '../support/tier.js';
 
 /** Of those that end. */
 const LEASE_MS = 400;
+/** How many short jobs a process has run that claims others ahead of its slot. */
+const SHORT = 200;
+/** How many jobs a process has claimed together. */
+const CLAIMED = 3;
 /** The lease of held jobs: a busy machine may delay their renewal for a second. */
 const HELD_MS = 2000;
 /** The lease of a job whose process is blocked: the keeper's thread needs a processor within it. */
@@ -72,6 +76,24 @@ describe('A process that blocks its event loop', () => {
     });
   });
 
+  it('gives back the jobs that it has claimed behind it, which counts as no stall', async () => {
+    const fn = rig.fn();
+    const blocking = await program(fn, { lease: HELD_MS });
+    const short = await rig.client.runMany(fn, Array<object>(SHORT).fill({}));
+    await Promise.all(short.map((job) => job.result({ timeout: '20s' })));
+    const [, ...behind] = await rig.client.runMany(fn, [
+      { block: 4 * HELD_MS },
+      ...Array<object>(CLAIMED).fill({}),
+    ]);
+    await until(() => blocking.all('start').length > SHORT);
+    expect(await leasesOf(fn)).toHaveLength(1 + CLAIMED);
+    const ran = await bystander(fn);
+    const outputs = await Promise.all(behind.map((job) => job.result({ timeout: '20s' })));
+    expect(new Set(outputs)).toEqual(new Set(['of another']));
+    expect(ran).toMatchObject(behind.map(() => ({ attempts: 1, stalls: 0 })));
+    expect(blocking.all('end')).toHaveLength(SHORT);
+  });
+
   it('loses its job after the timeout of the job, and its result is refused', async () => {
     const fn = rig.fn();
     const blocking = await program(fn);
@@ -84,6 +106,27 @@ describe('A process that blocks its event loop', () => {
     await blocking.says('end');
     await until(() => blocking.all('logged').some(({ message }) => /refused|went/.test(String(message))));
     await expect(job.result()).resolves.toBe('of another');
+  });
+});
+
+describe('A process that is stopped for longer than its lease', () => {
+  it('begins none of the jobs that it had claimed before, while it ran another', async () => {
+    const fn = rig.fn();
+    const jobs = await rig.client.runMany(
+      fn,
+      Array.from({ length: CLAIMED }, () => ({ block: LEASE_MS })),
+    );
+    const stopped = await program(fn, { concurrency: CLAIMED, lease: HELD_MS });
+    await stopped.says('start');
+    stopped.signal('SIGSTOP');
+    const ran = await bystander(fn);
+    await eventually(() => expect(ran).toHaveLength(CLAIMED), { timeout: 40_000 });
+    stopped.signal('SIGCONT');
+    const last = await rig.client.run(fn, {});
+    await Promise.all([...jobs, last].map((job) => job.result({ timeout: '20s' })));
+    await until(() => stopped.all('end').length > 0);
+    // It would have begun the others in the same tick.
+    expect(stopped.all('start').filter(({ id }) => id !== last.id)).toHaveLength(1);
   });
 });
 

@@ -3,7 +3,7 @@ import type { Claim } from '../../lib/job/job-source.js';
 import { LeaseThread } from '../../lib/redis/lease-keeper.js';
 import { toPlainConnection, type PlainConnection } from '../../lib/redis/plain-connection.js';
 import { scriptOf } from '../../lib/redis/script.js';
-import { eventually } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 
 const INTERVAL_MS = 10;
@@ -23,25 +23,34 @@ const { sha, text } = scriptOf<[], string[]>(
   () => [],
 );
 
+const { sha: backSha, text: backText } = scriptOf<[], unknown>(
+  `return redis.call('RPUSH', KEYS[1], unpack(ARGV))`,
+  () => [],
+);
 const ignore = () => undefined;
 
 describe('LeaseThread', () => {
   const server = useRedis();
   let key: string;
   let lost: string[];
+  let returned: string[];
   let thread: LeaseThread;
 
   beforeEach(() => {
     key = server.fn('kept');
     lost = [];
+    returned = [];
     const { keeper: connection } = toPlainConnection(server.url, 'keeper') as { keeper: PlainConnection };
     thread = new LeaseThread(
       { connection, interval: INTERVAL_MS },
       (group, members) => lost.push(...members.map((member) => `${group} ${member}`)),
       (error) => lost.push(error.message),
+      (group, members) => returned.push(...members.map((member) => `${group} ${member}`)),
     );
     const renew = { script: { sha, text }, keys: [key], args: [] };
-    thread.setGroups([{ name: 'fn', renew }]);
+    const script = { sha: backSha, text: backText };
+    const giveBack = { script, keys: [`${key}:back`], args: [], each: ['released', '', ''] };
+    thread.setGroups([{ name: 'fn', renew, giveBack }]);
   });
   afterEach(() => thread.close());
 
@@ -81,6 +90,31 @@ describe('LeaseThread', () => {
     await expect(renewals(`${id}:1`)).resolves.toBe(before);
     thread.setDeadline(held, 60_000);
     await eventually(async () => expect(await renewals(`${id}:1`)).toBeGreaterThan(before));
+  });
+
+  it.each(['7', 'a:b'])('gives a claim back once if it waits for too long: that of job %s', async (id) => {
+    const [held, begun] = [claim(id), claim(`${id}1`)];
+    for (const one of [held, begun]) {
+      thread.hold(one, 'fn');
+      thread.setDeadline(one, 0, true);
+    }
+    thread.setDeadline(begun, Infinity);
+    await eventually(() => expect(returned).toEqual([`fn ${id}:1`]));
+    await rounds(3, '9');
+    await expect(server.redis.lrange(`${key}:back`, 0, -1)).resolves.toEqual([`${id}:1`, 'released', '', '']);
+    expect(returned).toHaveLength(1);
+  });
+
+  it('does not say that all is renewed while the main thread holds what is lost', async () => {
+    await rounds(2, '7');
+    const gone = claim('8', 9);
+    thread.hold(gone, 'fn');
+    await until(() => lost.length > 0);
+    const [known, told] = [thread.renewedAt, lost.length];
+    await until(() => lost.length > told + 2);
+    expect(thread.renewedAt).toBe(known);
+    thread.drop(gone);
+    await until(() => thread.renewedAt > known);
   });
 
   it('renews all leases, some hundred in a call', async () => {

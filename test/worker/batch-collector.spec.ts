@@ -1,15 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { JobCancelledError } from '../../lib/job/abort-errors.js';
+import { JobCancelledError, LeaseLostError } from '../../lib/job/abort-errors.js';
 import { fail, ok } from '../../lib/worker/batch.js';
 import { BatchCollector } from '../../lib/worker/batch-collector.js';
 import { RunningJob } from '../../lib/worker/running-job.js';
 import { gate, type Gate } from '../support/gate.js';
-import { eventually } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { claimOf } from './kept-records.js';
 
 const WAIT_MS = 20;
-/** For so long that its timer is late. */
-const STOPPED_MS = 1100;
 const RUN = { isLastAttempt: false, onAbort: () => undefined };
 
 describe('BatchCollector', () => {
@@ -121,24 +119,40 @@ describe('BatchCollector', () => {
     batches[1]?.end.open();
   });
 
-  it.each([
-    ['', ['kept']],
-    [', also if another job has made it full', ['kept', 'new']],
-  ])(
-    'hears of lost jobs before it begins, if the process was stopped when the time was up%s',
-    async (_, left) => {
-      open({ size: 3, wait: WAIT_MS });
-      const { job } = add('lost');
-      add('kept');
-      const stopped = performance.now();
-      while (performance.now() < stopped + STOPPED_MS);
-      if (left.includes('new')) add('new');
-      // As the lease keeper's thread says.
-      setImmediate(() => job.abort(new JobCancelledError('fn', '1')));
-      await eventually(() => expect(inputs()).toEqual([left]));
-      batches[0]?.end.open();
-    },
-  );
+  it('hears which of its jobs are lost before it begins, if that is not sure, and waits for no more', async () => {
+    open({ size: 3 });
+    const answer = gate();
+    const source = { progress: async () => true };
+    let asked = 0;
+    const uncertain: RunningJob = new RunningJob(source, claimOf(1), 'lost', {
+      ...RUN,
+      beSure: () => {
+        asked += 1;
+        return answer.passed.then(() => uncertain.abort(new LeaseLostError('fn', '1')));
+      },
+    });
+    const lost = expect(collector.add('lost', uncertain)).rejects.toThrow(LeaseLostError);
+    add('kept');
+    await until(() => asked > 0);
+    // It is full now, and begins all the same only when the answer is there.
+    add('new');
+    expect(inputs()).toEqual([]);
+    answer.open();
+    await lost;
+    await eventually(() => expect(inputs()).toEqual([['kept', 'new']]));
+    expect(asked).toBe(1);
+    batches[0]?.end.open();
+  });
+
+  it('waits anew if the only job that it has collected leaves', async () => {
+    open({ wait: 60_000 });
+    const { job } = add('cancelled');
+    const timer = collector['timer'];
+    job.abort(new JobCancelledError('fn', '1'));
+    add('next');
+    expect(collector['timer']).not.toBe(timer);
+    collector['rest']();
+  });
 
   it('has places for whole batches: one that ends has them all again', async () => {
     open({ size: 3 });

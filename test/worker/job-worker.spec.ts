@@ -236,6 +236,7 @@ describe('JobWorker', () => {
     const handed = [[claimWith(CLAIMED, 0)], claims];
     const outcomes: Outcome[] = [];
     let taken = Infinity;
+    source.mayBeLost = () => false;
     source.claim = async (_, signal) => {
       const next = handed.shift();
       if (next) taken = performance.now();

@@ -61,7 +61,13 @@ describe('the last attempt', () => {
     const binding = { ...bound, limits: { ...bound.limits, jobLimits } };
     const shared = { codec: codecOf('json'), maxPayloadBytes: 1000 };
     const whole = { ...claimOf(1), ...claim };
-    const source = { progress: async () => true, capabilities: ALL_CAPABILITIES, system: 'x', address: 'x' };
+    const source = {
+      progress: async () => true,
+      renew: async () => [],
+      capabilities: ALL_CAPABILITIES,
+      system: 'x',
+      address: 'x',
+    };
     return new JobExecution(whole, binding, shared, source, () => undefined).isLastAttempt;
   };
 

@@ -18,7 +18,8 @@ describe('A suspect', () => {
     const settled: string[] = [];
     let dropped = 0;
     const slots = { take: () => true, drop: () => (dropped += 1) };
-    const suspects = new Suspects(new Isolation(1000), {
+    const isolation = new Isolation(1000);
+    const suspects = new Suspects(isolation, {
       source: { isolate },
       functions: { get: () => slots, all: () => [], setOpen: () => undefined },
       running: { size: 0 },
@@ -30,6 +31,6 @@ describe('A suspect', () => {
     suspects.take([claim]);
     await eventually(() => expect(dropped).toBe(1));
     expect(settled).toEqual(given);
-    expect(suspects.isClosed).toBe(false);
+    expect(isolation.isClosed).toBe(false);
   });
 });

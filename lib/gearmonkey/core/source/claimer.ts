@@ -95,6 +95,12 @@ export class Claimer implements NotifierListener {
     return (await Promise.all(groups.map(([fn, those]) => this.settleOf(fn, those)))).flat();
   }
 
+  /** The worker runs jobs of a function from now on. */
+  serve(fn: string): void {
+    this.functions.get(fn)?.trips.reopen();
+    this.notifier.serve(fn);
+  }
+
   /** Stops waiting for jobs of a function that the worker no longer runs. */
   async withdraw(fn: string): Promise<void> {
     this.parts.ticks.forget(fn);
@@ -180,12 +186,12 @@ export class Claimer implements NotifierListener {
   private callsOf(fn: string): FunctionCalls {
     let calls = this.functions.get(fn);
     if (!calls) {
-      const { connections, options, keys, ...others } = this.parts;
+      const { connections, options, keys, kept, ...others } = this.parts;
       const failed = (error: unknown) => others.problems.report(`limit ${fn}`, messageOf(error));
-      const isLimited = () => keys.has(fn);
+      const rulesOf = (one: string) => ({ isLimited: keys.has(one), keep: kept.of(one) });
       const storeLimit = () => keys.store([fn]).catch(failed);
       const onEndInFlow = () => others.ended.settle(fn);
-      const told = { connection: connections.commands, isLimited, storeLimit, onEndInFlow };
+      const told = { connection: connections.commands, rulesOf, storeLimit, onEndInFlow };
       const { failures } = this;
       const trips = new RoundTrips(fn, { ...options, ...others, ...told, failures });
       calls = { plan: new CallPlan(), trips };

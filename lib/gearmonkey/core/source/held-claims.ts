@@ -1,10 +1,12 @@
+// Of the module, not the global: a test's fake timers must not make leases older.
+import { performance } from 'node:perf_hooks';
 import * as scripts from '../wire/scripts.js';
 import { messageOf } from '../../../job/errors.js';
 import { defined } from '../../../job/defined.js';
 import { ConnectionError } from '../../../job/server-errors.js';
 import type { Claim, OnRevoked } from '../../../job/job-source.js';
 import type { ChannelHub } from '../../../redis/channel-hub.js';
-import { LeaseKeeper, memberOf, type LeaseGroup } from '../../../redis/lease-keeper.js';
+import { LeaseKeeper, memberOf, type LeaseCall, type LeaseGroup } from '../../../redis/lease-keeper.js';
 import type { PlainConnection } from '../../../redis/plain-connection.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import type { Opening } from '../../../redis/source-frame.js';
@@ -12,9 +14,15 @@ import { groupBy } from './group-by.js';
 import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../../batching/chunks.js';
 import { slotOf } from '../../../redis/cluster-slots.js';
-import type { KeysOf } from '../wire/protocol.js';
+import { claimKeys, type KeysOf } from '../wire/protocol.js';
 import { NO_OPTIONS, readJobOptions } from '../wire/job-options.js';
 import type { TakenJob } from '../wire/scripts.js';
+
+/** Without their methods, which no thread can be sent; one object each, so that it is sent once for all groups. */
+const [RENEW, PRESENCE, CLAIM] = [scripts.renew, scripts.presence, scripts.claim].map(({ sha, text }) => ({
+  sha,
+  text,
+})) as [LeaseCall['script'], LeaseCall['script'], LeaseCall['script']];
 
 export interface HeldClaimsConnections {
   readonly commands: RedisConnection;
@@ -37,8 +45,8 @@ export interface HeldClaimsOptions extends PresenceOptions {
 
 /** A worker's presence and claims on a server. It also notices when a claim is lost or cancelled. */
 export class HeldClaims {
-  /** Claims that are not settled. */
-  private readonly claims = new Set<Claim>();
+  /** Claims that are not settled, and when each was asked for, or renewed from this thread. */
+  private readonly claims = new Map<Claim, number>();
   /** Claims with an announced cancellation, while their leases are checked. */
   private readonly asked = new Set<Claim>();
   private readonly functions = new Set<string>();
@@ -88,10 +96,14 @@ export class HeldClaims {
     this.refused = true;
   }
 
-  /** Those of a function that was withdrawn meanwhile are about to be given back: their leases are not renewed. */
-  add(claims: readonly Claim[]): void {
+  /**
+   * Those of a function that was withdrawn meanwhile are about to be given back: their leases are not renewed.
+   *
+   * @param asked when they were asked for, by `performance.now()`
+   */
+  add(claims: readonly Claim[], asked: number): void {
     for (const claim of claims) {
-      this.claims.add(claim);
+      this.claims.set(claim, asked);
       if (this.functions.has(claim.fn)) this.keeper?.hold(claim, claim.fn);
     }
   }
@@ -101,7 +113,13 @@ export class HeldClaims {
     return this.claims.has(claim);
   }
 
-  /** The same of a claim that may be another object. */
+  /** Whether its lease may be over: this process was stopped, or this thread was busy and no other one keeps leases. */
+  mayBeLost(claim: Claim): boolean {
+    const old = performance.now() - this.options.lease / 2;
+    return (this.claims.get(claim) ?? -Infinity) <= old && (this.keeper?.renewedAt ?? -Infinity) <= old;
+  }
+
+  /** The same as `has` of a claim that may be another object. */
   holds({ fn, id, token }: Pick<Claim, 'fn' | 'id' | 'token'>): boolean {
     return this.find(fn, memberOf({ id, token })) !== undefined;
   }
@@ -114,6 +132,11 @@ export class HeldClaims {
   /** Stops renewing the lease after `ms` milliseconds. */
   setDeadline(claim: Claim, ms: number): void {
     this.keeper?.setDeadline(claim, ms);
+  }
+
+  /** The same, and gives the claim back, from the keeper's thread. */
+  giveBackAfter(claim: Claim, ms: number): void {
+    this.keeper?.setDeadline(claim, ms, true);
   }
 
   /** Returns false if the lease is lost. During an outage, or while writes are refused, it waits. */
@@ -132,11 +155,13 @@ export class HeldClaims {
   async renew(claims: readonly Claim[]): Promise<Claim[]> {
     const { lease, worker, keysOf } = this.options;
     const redis = await this.connections.commands.ready(lease / 4);
+    const asked = performance.now();
     const lost = [...groupBy(claims, ({ fn }) => fn)].map(async ([fn, held]) => {
       const { leases, jobs } = keysOf(fn);
       const gone = new Set(
         await scripts.renew.run(redis, [leases, jobs], '', lease, worker, held.map(memberOf)),
       );
+      for (const claim of held) if (this.claims.has(claim)) this.claims.set(claim, asked);
       return held.filter((claim) => gone.has(memberOf(claim)));
     });
     return (await Promise.all(lost)).flat();
@@ -174,6 +199,7 @@ export class HeldClaims {
       key: () => keysOf(this.groups[0] ?? '').leases,
       renewHere: (leases) => this.beat(leases),
       onLost: (fn, members) => this.revoke(fn, members, 'lost'),
+      onReturned: (fn, members) => this.revoke(fn, members, 'returned'),
       onProblem,
     });
     const beats = new Map(this.presence.signedTogether([...this.functions]).map((keys) => [keys[0], keys]));
@@ -183,13 +209,16 @@ export class HeldClaims {
   /** @param signed keys of all functions whose presence is signed with this one's */
   private kept(name: string, signed: readonly string[] | undefined): LeaseGroup {
     const { worker, lease, presence, keysOf } = this.options;
-    const { leases, jobs } = keysOf(name);
-    const { sha, text } = scripts.renew;
-    const script = { sha: scripts.presence.sha, text: scripts.presence.text };
+    const k = keysOf(name);
     return defined({
       name,
-      renew: { script: { sha, text }, keys: [leases, jobs], args: ['', lease, worker] },
-      beat: signed && { script, keys: signed, args: ['', worker, presence, 1] },
+      renew: { script: RENEW, keys: [k.leases, k.jobs], args: ['', lease, worker] },
+      beat: signed && { script: PRESENCE, keys: signed, args: ['', worker, presence, 1] },
+      // A call with outcomes alone.
+      giveBack: {
+        ...{ script: CLAIM, keys: claimKeys(k), args: ['', lease, 0, 0, 0, 0, '', ''] },
+        each: ['released', '', ''],
+      },
     });
   }
 
@@ -210,7 +239,8 @@ export class HeldClaims {
   }
 
   private async keepClaims(): Promise<void> {
-    for (const claim of await this.renew([...this.claims])) this.revoke(claim.fn, [memberOf(claim)], 'lost');
+    for (const claim of await this.renew([...this.claims.keys()]))
+      this.revoke(claim.fn, [memberOf(claim)], 'lost');
   }
 
   private async hearCancellations(fn: string): Promise<void> {
@@ -233,7 +263,7 @@ export class HeldClaims {
     this.asked.delete(claim);
   }
 
-  private revoke(fn: string, members: readonly string[], why: 'lost' | 'cancelled'): void {
+  private revoke(fn: string, members: readonly string[], why: Parameters<OnRevoked>[1]): void {
     for (const claim of members.map((member) => this.find(fn, member))) {
       if (!claim) continue;
       this.drop(claim);
@@ -245,7 +275,7 @@ export class HeldClaims {
   private find(fn: string, member: string): Claim | undefined {
     const { id, token } = claimOf(fn, member);
     let found: Claim | undefined;
-    for (const claim of this.claims)
+    for (const claim of this.claims.keys())
       if (claim.token === token && claim.id === id && claim.fn === fn) found = claim;
     return found;
   }

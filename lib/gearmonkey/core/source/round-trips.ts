@@ -1,3 +1,5 @@
+// Of the module, not the global: a test's fake timers must not make leases older.
+import { performance } from 'node:perf_hooks';
 import * as scripts from '../wire/scripts.js';
 import type { Cluster, Redis } from 'ioredis';
 import { messageOf } from '../../../job/errors.js';
@@ -10,12 +12,19 @@ import { isOutage, pauseAfter } from '../../../redis/retry.js';
 import { claimOf, toClaim, type HeldClaims } from './held-claims.js';
 import { type SourceOutcome, isOutcomesFault, Outbox, type Pending } from './outbox.js';
 import { notStoredLine, type Problems } from './problems.js';
-import type { KeptText, KeysOf } from '../wire/protocol.js';
-import { KEPT_MS } from '../../../job/keep.js';
-import type { KeptRules } from './source-features.js';
+import { claimKeys, type KeptText, type KeysOf } from '../wire/protocol.js';
+import { KEPT_MS, type KeepRules } from '../../../job/keep.js';
 
 /** How often a worker that ends jobs sets when their list expires, as long as the function may have no leader. */
 const LIST_EXPIRY_MS = 600_000;
+
+/** What holds for a function from when a worker is opened for it. */
+export interface FunctionRules {
+  /** Whether this worker makes the keys of jobs that have none. */
+  readonly isLimited: boolean;
+  /** How long ended jobs are kept. */
+  readonly keep: KeepRules;
+}
 
 export interface RoundTripOptions {
   /** Whose jobs these are, in events. */
@@ -34,9 +43,8 @@ export interface RoundTripOptions {
   readonly problems: Problems;
   readonly failures: CallFailures;
   readonly held: Pick<HeldClaims, 'add' | 'has' | 'renew'>;
-  readonly kept: KeptRules;
-  /** Whether this worker makes the keys of jobs that have none. */
-  readonly isLimited: () => boolean;
+  /** What holds for the function now. */
+  readonly rulesOf: (fn: string) => FunctionRules;
   /** Stores the limit's rules again. */
   readonly storeLimit: () => Promise<void>;
   /** Jobs have ended that others wait for, or that belong to flows. */
@@ -85,6 +93,7 @@ export class RoundTrips {
   private sawLimit = false;
   /** When the list of successes was last told when to expire. */
   private listedAt = -Infinity;
+  private rules: FunctionRules;
 
   constructor(
     private readonly fn: string,
@@ -94,8 +103,13 @@ export class RoundTrips {
     this.recovery = new RecoveryPace(options.lease, options.failures);
     this.outbox = new Outbox(k.replies);
     this.noted = k.claims + options.worker;
-    const queues = [k.high, k.normal, k.low];
-    this.keys = [k.jobs, k.locks, k.leases, k.scheduled, ...queues, k.wake, k.channel, k.control];
+    this.keys = claimKeys(k);
+    this.rules = options.rulesOf(fn);
+  }
+
+  /** The worker is opened again for the function, perhaps with other rules. */
+  reopen(): void {
+    this.rules = this.options.rulesOf(this.fn);
   }
 
   /** How many outcomes wait to be sent. */
@@ -151,7 +165,7 @@ export class RoundTrips {
     for (const { encoded } of batch) outcomes.push(...encoded);
     const sent = performance.now();
     const recover = mayRecover ? this.recovery.next(sent, this.options.pollInterval) : 0;
-    const files = this.options.isLimited() ? 1 : this.sawLimit ? 0 : '';
+    const files = this.rules.isLimited ? 1 : this.sawLimit ? 0 : '';
     const kept = this.kept(batch, sent);
     const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, files, kept, outcomes] as const;
     const run = () => scripts.claim.run(redis, keys, ...args);
@@ -172,16 +186,21 @@ export class RoundTrips {
     if (batch.length === 0 && claims.length === 0) this.recovery.again();
     this.outbox.answered(batch, refused);
     if (endedInFlow) this.options.onEndInFlow();
-    const read = { ...reply, claims: this.taken(claims), unfiled: this.taken(unfiled), late: NONE };
+    const read = {
+      ...reply,
+      claims: this.taken(claims, sent),
+      unfiled: this.taken(unfiled, sent),
+      late: NONE,
+    };
     if (lostRules) await this.options.storeLimit();
     return performance.now() - sent < lease / 2 ? read : this.renewed(read);
   }
 
   /** From now on their leases are renewed. */
-  private taken(jobs: readonly scripts.TakenJob[]): readonly Claim[] {
+  private taken(jobs: readonly scripts.TakenJob[], asked: number): readonly Claim[] {
     if (jobs.length === 0) return NONE;
     const claims = jobs.map((job) => toClaim(this.fn, job, this.options.maxStalls));
-    this.options.held.add(claims);
+    this.options.held.add(claims, asked);
     return claims;
   }
 
@@ -206,7 +225,7 @@ export class RoundTrips {
   }
 
   private kept(batch: readonly Pending[], now: number): KeptText {
-    const { success, error } = this.options.kept.of(this.fn);
+    const { success, error } = this.rules.keep;
     const isTime = batch.length > 0 && now - this.listedAt >= LIST_EXPIRY_MS;
     if (!isTime && success.age === KEPT_MS && error.age === KEPT_MS) return '';
     if (isTime) this.listedAt = now;

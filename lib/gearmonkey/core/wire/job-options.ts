@@ -22,9 +22,9 @@ export function readJobOptions(json: string): JobOptions {
       retry: retry === undefined ? undefined : (checkRetryValues(retry) as JobRetryOptions),
       timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
       reply: typeof reply === 'string' && REPLY.test(reply) ? reply : undefined,
-      headers: readHeaders(headers),
-      tags: readTags(tags),
-      recurring: readTick(recurring),
+      headers: headers === undefined ? undefined : readHeaders(headers),
+      tags: tags === undefined ? undefined : readTags(tags),
+      recurring: recurring === undefined ? undefined : readTick(recurring),
       expires: Number.isSafeInteger(expires) ? expires : undefined,
     });
   } catch {

@@ -118,6 +118,12 @@ export function keysOf(fn: string): FunctionKeys {
   };
 }
 
+/** The keys of the claim script. */
+export function claimKeys(k: FunctionKeys): string[] {
+  const queues = [k.scheduled, k.high, k.normal, k.low];
+  return [k.jobs, k.locks, k.leases, ...queues, k.wake, k.channel, k.control];
+}
+
 /** What follows `ended:{FN}:` in the key of the list of jobs in a state. */
 export const ENDED_LISTS: Readonly<Record<FinalState, string>> = {
   succeeded: 'success',

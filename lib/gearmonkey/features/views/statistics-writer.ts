@@ -6,7 +6,7 @@ import type { KeysOf } from '../../core/wire/protocol.js';
 import { addStatistics } from './statistics.js';
 import type { JobCounting } from '../../core/source/source-features.js';
 import type { Problems } from '../../core/source/problems.js';
-import { classOf, TIME_COUNTS } from '../../../job/statistics.js';
+import { TIME_BOUNDS, TIME_COUNTS } from '../../../job/statistics.js';
 
 /** How long counts are collected before one call for each function writes them. */
 const INTERVAL_MS = 5000;
@@ -119,3 +119,9 @@ const KINDS: Readonly<Partial<Record<Outcome['status'], string>>> = {
   error: 'failed',
   retry: 'retried',
 };
+
+/** The number of the class of a time, in milliseconds. */
+export function classOf(ms: number): number {
+  const found = TIME_BOUNDS.findIndex((bound) => ms <= bound);
+  return found < 0 ? TIME_BOUNDS.length : found;
+}
