@@ -222,12 +222,12 @@ function defaultCount({ changed: isChanged = true, count = 1 }: ActReply): numbe
 function asRequest(body: unknown): ActRequest {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw ApiFailure.invalid('body', 'an object in JSON. The app must parse JSON, as Nest does by default');
-  const { action, input, id, schedule, kind, options, which, row } = body as Partial<ActRequest>;
+  const { action, input, id, schedule, kind, options, which, row, limit } = body as Partial<ActRequest>;
   if (!action || !ACTIONS.includes(action)) throw ApiFailure.invalid('action', ACTIONS.join(', '));
   if (input !== undefined && typeof input !== 'string') throw ApiFailure.invalid('input', 'JSON as text');
   for (const [name, value] of Object.entries({ id, schedule, kind }))
     if (value !== undefined && typeof value !== 'string') throw ApiFailure.invalid(name, 'text');
-  for (const [name, value] of Object.entries({ options, which, row }))
+  for (const [name, value] of Object.entries({ options, which, row, limit }))
     if (value !== undefined && (typeof value !== 'object' || value === null))
       throw ApiFailure.invalid(name, 'an object');
   return body as ActRequest;

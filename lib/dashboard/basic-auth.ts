@@ -35,7 +35,7 @@ export function basicAuth({ users }: BasicAuthOptions): DashboardAuth {
   const known = new Map(Object.entries(users ?? {}).map(([name, user]) => [name, knownOf(name, user)]));
   if (known.size === 0)
     throw new ConfigurationError('basicAuth needs `users`, such as { ops: { password: … } }.');
-  const guesses = new PasswordGuesses();
+  const guesses = new PasswordGuesses((name) => known.has(name));
   const check = (request: DashboardRequest) => {
     const [name, password] = credentials(request.headers.authorization);
     if (name === undefined || password === undefined) return undefined;
@@ -84,13 +84,19 @@ const MOST_NAME = 200;
 
 /** Slows guesses at passwords, for each address and name, and tells of them. */
 export class PasswordGuesses {
-  /** When all guesses are allowed again, in milliseconds of `performance.now()`. The one that was used last is the last. */
-  readonly #fullAt = new Map<string, number>();
+  /**
+   * When all guesses are allowed again, in milliseconds of `performance.now()`. The one that was used last is the last. Made-up names
+   * are apart: they take no place of those that there are.
+   */
+  readonly #fullAt = { known: new Map<string, number>(), others: new Map<string, number>() };
   readonly #audit = new ThrottledAudit();
+
+  /** @param isKnown whether there is a user of this name */
+  constructor(private readonly isKnown: (name: string) => boolean) {}
 
   /** @throws ApiFailure 429 while no guess is left, also for the right password */
   check(address: string, name: string, now = performance.now()): void {
-    const wait = (this.#fullAt.get(keyOf(address, name)) ?? now) - now - (BURST - 1) * REFILL_MS;
+    const wait = (this.#kept(name).get(keyOf(address, name)) ?? now) - now - (BURST - 1) * REFILL_MS;
     if (wait <= 0) return;
     const failure = new ApiFailure(429, 'TOO_MANY_GUESSES', 'Too many wrong passwords. Try again later.', {
       'retry-after': String(Math.ceil(wait / 1000)),
@@ -102,12 +108,17 @@ export class PasswordGuesses {
   /** Counts a wrong password. */
   wrong(address: string, name: string, now = performance.now()): void {
     const key = keyOf(address, name);
-    const fullAt = Math.max(now, this.#fullAt.get(key) ?? now) + REFILL_MS;
-    this.#fullAt.delete(key);
-    this.#fullAt.set(key, fullAt);
-    const [oldest] = this.#fullAt.keys();
-    if (this.#fullAt.size > MOST_KEPT && oldest !== undefined) this.#fullAt.delete(oldest);
+    const kept = this.#kept(name);
+    const fullAt = Math.max(now, kept.get(key) ?? now) + REFILL_MS;
+    kept.delete(key);
+    kept.set(key, fullAt);
+    const [oldest] = kept.keys();
+    if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
     this.#tell(address, name, { code: 'NOT_LOGGED_IN', message: 'Wrong name or password.' }, now);
+  }
+
+  #kept(name: string): Map<string, number> {
+    return this.isKnown(name) ? this.#fullAt.known : this.#fullAt.others;
   }
 
   #tell(

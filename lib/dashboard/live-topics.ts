@@ -31,7 +31,11 @@ export function watchedBy(access: DashboardAccess, user: DashboardUser, text: un
       throw ApiFailure.invalid('topics', `lists of at most ${MOST_NAMES} names`);
     return [{ viewed, fns: topic.fns?.map((fn) => access.functionFor(user, viewed.i, fn)) }];
   });
-  const bulks = topics.flatMap((topic) => ('bulk' in topic ? [String(topic.bulk)] : []));
+  const bulks = topics.flatMap((topic) => {
+    if (!('bulk' in topic)) return [];
+    if (typeof topic.bulk !== 'string') throw ApiFailure.invalid('topics', 'ids of bulk runs');
+    return [topic.bulk];
+  });
   if (jobs.length > MOST_JOBS) throw ApiFailure.invalid('topics', `at most ${MOST_JOBS} jobs`);
   return { overviews, jobs, bulks };
 }

@@ -337,12 +337,14 @@ describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
       ['/api/statistics?by=year', 400],
       ['/api/live?topics=[1]', 400],
       [`/api/live?topics=${encodeURIComponent('[{"job":"x","fn":"a"}]')}`, 400],
+      [`/api/live?topics=${encodeURIComponent('[{"bulk":{"toString":1}}]')}`, 400],
     ] as const) {
       const answer = await ask(base, route);
       expect([route, answer.status]).toEqual([route, status]);
       expect(JSON.parse(answer.text)).toEqual({ code: expect.any(String), message: expect.any(String) });
     }
-    for (const body of [{}, [], { action: 'drop' }, { action: 'run', fn: 'a', input: '{' }, 'null'])
+    const limit = { action: 'limit-set', fn: 'mail', limit: 'a' };
+    for (const body of [{}, [], { action: 'drop' }, { action: 'run', fn: 'a', input: '{' }, limit, 'null'])
       expect((await ask(base, '/api/act', { body })).status).toBe(400);
     const large = { action: 'run', fn: 'a', input: JSON.stringify('x'.repeat(300_000)) };
     expect((await ask(base, '/api/act', { body: large })).status).toBe(413);

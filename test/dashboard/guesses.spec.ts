@@ -79,12 +79,13 @@ describe.each(ANY_PLATFORM)('guesses at a password on %s', (platform) => {
 });
 
 describe('guesses at passwords', () => {
+  const isKnown = (name: string) => name === 'ops';
   const guessesOf = (address: string, name: string, guesses: PasswordGuesses, count = ALLOWED, now = 0) => {
     for (let guess = 0; guess < count; guess++) guesses.wrong(address, name, now);
   };
 
   it('are allowed again one by one, each ten seconds', () => {
-    const guesses = new PasswordGuesses();
+    const guesses = new PasswordGuesses(isKnown);
     const left = (now: number) => {
       let count = 0;
       try {
@@ -102,7 +103,7 @@ describe('guesses at passwords', () => {
   });
 
   it('count for an address of IPv4, and for a network of IPv6', () => {
-    const guesses = new PasswordGuesses();
+    const guesses = new PasswordGuesses(isKnown);
     guessesOf('10.0.0.1', 'ops', guesses);
     guessesOf('2001:db8:1:2::1', 'ops', guesses);
     for (const address of [
@@ -118,17 +119,24 @@ describe('guesses at passwords', () => {
   });
 
   it('are forgotten beyond ten thousand names, the oldest first', () => {
-    const guesses = new PasswordGuesses();
+    const guesses = new PasswordGuesses(isKnown);
     guessesOf('10.0.0.1', 'old', guesses);
-    guessesOf('10.0.0.1', 'ops', guesses);
+    guessesOf('10.0.0.1', 'new', guesses);
     for (let name = 0; name < 9_999; name++) guesses.wrong('10.0.0.1', `name ${name}`, 0);
-    expect(() => guesses.check('10.0.0.1', 'ops', 0)).toThrow('Too many');
+    expect(() => guesses.check('10.0.0.1', 'new', 0)).toThrow('Too many');
     expect(() => guesses.check('10.0.0.1', 'old', 0)).not.toThrow();
+  });
+
+  it('of a user are not forgotten for those of made-up names', () => {
+    const guesses = new PasswordGuesses(isKnown);
+    guessesOf('10.0.0.1', 'ops', guesses);
+    for (let name = 0; name < 10_020; name++) guesses.wrong('10.0.0.1', `name ${name}`, 0);
+    expect(() => guesses.check('10.0.0.1', 'ops', 0)).toThrow('Too many');
   });
 
   it('are logged once a second, with how many there were', () => {
     const lines = warnings();
-    const guesses = new PasswordGuesses();
+    const guesses = new PasswordGuesses(isKnown);
     for (const now of [0, 1, 999, 1000, 1999]) guesses.wrong('10.0.0.1', 'o"\nps', now);
     expect(lines).toEqual([
       'audit {"action":"login-refused","user":"o\\"\\nps","target":"10.0.0.1","instance":"","fn":"","count":1,"error":"NOT_LOGGED_IN"}',
