@@ -198,7 +198,7 @@ export class JobExecution implements RunOfParts {
     const input = definition.input
       ? await validate(definition.input, definition.name, 'input', received)
       : received;
-    if (this.source.mayBeLost?.(claim)) await this.askForLease();
+    if (!this.ended && this.source.mayBeLost?.(claim)) await this.askForLease();
     // The job was aborted and released while its input was validated: it may run elsewhere by now.
     if (this.reason) throw this.reason;
     const job = (this.job = new RunningJob(this.source, claim, input, this));
@@ -246,7 +246,7 @@ export class JobExecution implements RunOfParts {
   }
 
   private async handledInside(input: unknown, job: RunningJob): Promise<unknown> {
-    if (this.source.mayBeLost?.(this.claim)) await this.askForLease();
+    if (!this.ended && this.source.mayBeLost?.(this.claim)) await this.askForLease();
     // The hooks may have taken longer than the job's timeout or its lease, or may have ended before they called this.
     if (this.ended) {
       const reason = this.reason ?? (job.signal.reason as JobAbortedError | undefined);
