@@ -5,6 +5,8 @@ import { Cluster, Redis } from 'ioredis';
 
 /** After a refusal. Writes may come back for a moment only, in which others look for leases that have ended. */
 const RETRY_MS = 200;
+/** Places in the pulse. */
+const [REACHED, RENEWED] = [0, 1];
 /** How many leases one call renews. */
 const CHUNK = 500;
 /** A claim goes back so long after its deadline, up to which the main thread may begin its job. */
@@ -74,7 +76,8 @@ async function keep() {
   const kept = await Promise.all(
     groups.map((group, index) => keepGroup(group, held.get(index) ?? [], overdue.get(index) ?? [])),
   );
-  if (kept.every(Boolean)) pulse[0] = Math.max(pulse[0], began);
+  if (kept.every((one) => one !== 'failed')) pulse[REACHED] = Math.max(pulse[REACHED], began);
+  if (kept.every((one) => one === 'whole')) pulse[RENEWED] = Math.max(pulse[RENEWED], began);
 }
 
 function keepAgain() {
@@ -82,9 +85,9 @@ function keepAgain() {
   void keep();
 }
 
-/** Renews one group. After a failure it is soon tried again, and with the next connection. */
+/** Renews one group. Returns whether that failed, all of it is held, or some of it is lost. After a failure it is soon tried again, and with the next connection. */
 async function keepGroup(group, members, overdue) {
-  if (keeping.has(group.name)) return false;
+  if (keeping.has(group.name)) return 'failed';
   keeping.add(group.name);
   const results = await Promise.allSettled([
     renewLeases(group, members),
@@ -93,10 +96,10 @@ async function keepGroup(group, members, overdue) {
   ]);
   keeping.delete(group.name);
   const failed = results.find(({ status }) => status === 'rejected');
-  if (!failed && results[0].value) return true;
-  if (failed) tell(failed.reason);
+  if (!failed) return results[0].value ? 'whole' : 'lost';
+  tell(failed.reason);
   retry ??= setTimeout(keepAgain, RETRY_MS);
-  return false;
+  return 'failed';
 }
 
 /** Sends only message and code: an error of ioredis also holds the command, which may contain the password. */
@@ -120,12 +123,18 @@ async function renewLeases({ name, renew }, members) {
 /** While the main thread is busy, claims go to other workers that wait there to begin. */
 async function giveBack({ name, giveBack: call }, overdue) {
   if (!call || overdue.length === 0) return;
+  // Newest first, so that the oldest ends up in front.
+  overdue.sort((one, other) => idOf(other) - idOf(one));
   await run(
     call,
     overdue.flatMap((member) => [member, ...call.each]),
   );
   for (const member of overdue) returned.add(`${name} ${member}`);
   parentPort.postMessage({ returned: overdue, group: name });
+}
+
+function idOf(member) {
+  return Number(member.slice(0, member.lastIndexOf(':'))) || 0;
 }
 
 /** The members to renew and those to give back, by the index of their group. */

@@ -1,7 +1,6 @@
-// Of the module, not the global, which fake timers of a test replace.
-import { performance } from 'node:perf_hooks';
 import type { Claim } from '../job/job-source.js';
 import { messageOf } from '../job/errors.js';
+import { realNow } from '../job/real-time.js';
 import type { PlainConnection, PlainSettings } from './plain-connection.js';
 import type { RedisConnection } from './redis-connection.js';
 import { repeat } from './rounds.js';
@@ -107,7 +106,7 @@ export interface LeaseThreadOptions {
 export interface LeaseThreadData {
   readonly connection: PlainSettings;
   readonly interval: number;
-  /** One number: when the last round that renewed all leases began, in `sharedTime`. */
+  /** Two numbers: when the last round that reached the server began, and the last in which nothing was lost, in `sharedTime`. */
   readonly pulse: Float64Array;
 }
 
@@ -140,10 +139,10 @@ export class LeaseThread {
   private places = new Map<string, number>();
   private readonly held = new Map<Claim, { group: number; row: LeaseRow | undefined }>();
   private closed?: Promise<void>;
-  private readonly pulse = new Float64Array(new SharedArrayBuffer(8)).fill(sharedTime());
+  private readonly pulse = new Float64Array(new SharedArrayBuffer(16)).fill(sharedTime());
   private lastTrouble = 'it has no connection';
-  /** The shared time at 0 of this thread's `performance.now()`. */
-  private readonly origin = sharedTime() - performance.now();
+  /** The shared time at 0 of this thread's `realNow`. */
+  private readonly origin = sharedTime() - realNow();
 
   constructor(
     { connection, interval }: LeaseThreadOptions,
@@ -172,9 +171,9 @@ export class LeaseThread {
     return Math.round(sharedTime() - (this.pulse[0] ?? 0));
   }
 
-  /** When the last round that renewed all leases began, by `performance.now()`. */
+  /** When the last round that renewed all leases began, by `realNow`. */
   get renewedAt(): number {
-    return (this.pulse[0] ?? 0) - this.origin;
+    return (this.pulse[1] ?? 0) - this.origin;
   }
 
   /** The thread's last error. */
@@ -276,7 +275,7 @@ export class LeaseKeeper {
     return this.thread && !this.isStandingIn ? 'thread' : 'main thread';
   }
 
-  /** When its thread last renewed all leases, by `performance.now()`; undefined without one. */
+  /** When its thread last renewed all leases, by `realNow`; undefined without one. */
   get renewedAt(): number | undefined {
     return this.thread?.renewedAt;
   }

@@ -1,4 +1,5 @@
 import { isPromise } from 'node:util/types';
+import { realNow } from '../job/real-time.js';
 import { payloadBytes, read, write, type Codec, type Payload } from '../job/codec.js';
 import {
   PayloadTooLargeError,
@@ -70,7 +71,7 @@ export class JobExecution implements RunOfParts {
   private isInside = false;
   private reason?: JobAbortedError;
   private trace?: RunTrace;
-  /** When the run began, by `performance.now()`. */
+  /** When the run began, by `realNow`. */
   began = 0;
 
   constructor(
@@ -122,7 +123,7 @@ export class JobExecution implements RunOfParts {
   }
 
   start(): void {
-    this.began = performance.now();
+    this.began = realNow();
     if (instrumentation.run.hasSubscribers) this.trace = new RunTrace(this.source, this.claim, this.attempt);
     const { trace } = this;
     withoutContext(() => (trace ? trace.run(() => this.begin()) : this.begin()));
@@ -164,7 +165,7 @@ export class JobExecution implements RunOfParts {
    */
   private succeed(output: Payload): void {
     const { claim, timeout = Infinity } = this;
-    const took = performance.now() - this.began;
+    const took = realNow() - this.began;
     const inTime = this.source.clock !== undefined || took <= timeout;
     if (inTime) this.end({ claim, status: 'success', output, took });
     else this.fail(new JobTimeoutError(claim.fn, claim.id, timeout));
@@ -306,7 +307,7 @@ export class JobExecution implements RunOfParts {
   private tellMiddleware(middleware: readonly RunMiddleware[], outcome: Outcome | undefined): void {
     const { attempt, limits, claim } = this;
     const end = this.reason instanceof JobCancelledError ? 'cancelled' : 'lost';
-    const run = endedRun(claim, outcome, { attempt, end, took: performance.now() - this.began });
+    const run = endedRun(claim, outcome, { attempt, end, took: realNow() - this.began });
     withoutContext(() => tellOutcome(middleware, run, limits.onHookError ?? (() => undefined)));
   }
 

@@ -1,5 +1,4 @@
-// Of the modules, not the globals: a test's fake timers must not keep an app from closing.
-import { performance } from 'node:perf_hooks';
+// Of the module, not the globals: a test's fake timers must not keep an app from closing.
 import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timers';
 import { messageOf, ConfigurationError } from '../job/errors.js';
 import { JobCancelledError, LeaseLostError } from '../job/abort-errors.js';
@@ -23,6 +22,7 @@ import { leaseEnded, tracedClaim } from './traced-source.js';
 import { inLines, type WorkerLog } from './worker-log.js';
 import { showAs } from '../job/show-as.js';
 import { withDeadline } from '../job/clock.js';
+import { realNow } from '../job/real-time.js';
 import { type Codec, read } from '../job/codec.js';
 
 export type { WorkerLog };
@@ -108,7 +108,7 @@ export class JobWorker {
     const slots = this.functions.get(fn);
     if (!slots || slots.isLeaving || this.stopping) return false;
     slots.concurrency = concurrency;
-    while (this.beginNext(slots, performance.now()));
+    while (this.beginNext(slots, realNow()));
     this.functions.update(fn);
     this.wakeUp.call();
     return true;
@@ -178,7 +178,7 @@ export class JobWorker {
   /** Begins claims that have a slot. The others were claimed ahead and wait for one. */
   private take(claims: readonly Claim[]): void {
     if (!this.functions.isOpen || hasSuspect(claims)) return this.suspects.take(claims);
-    const now = performance.now();
+    const now = realNow();
     const beginning: Claim[] = [];
     for (const claim of claims) {
       const slots = this.functions.get(claim.fn);
@@ -202,7 +202,7 @@ export class JobWorker {
 
   private readonly onEnd = (execution: JobExecution, outcome: Outcome | undefined): void => {
     const { claim, began } = execution;
-    const now = performance.now();
+    const now = realNow();
     this.running.ended(execution);
     if (outcome) {
       this.settler.settle(outcome.took === undefined ? { ...outcome, took: now - began } : outcome);
@@ -211,14 +211,13 @@ export class JobWorker {
     }
     const slots = this.functions.get(claim.fn) as FunctionSlots;
     slots.ended(claim, now - began);
-    if (!this.stopping) this.beginNext(slots, now);
+    if (!this.stopping && slots.isWaiting) this.beginNext(slots, now);
     this.functions.update(claim.fn);
     if (!this.functions.isOpen) this.suspects.ended(claim);
     this.wakeUp.call();
   };
 
   private beginNext(slots: FunctionSlots, now: number): boolean {
-    if (!slots.isWaiting) return false;
     if (slots.isOverdue(now)) this.giveBack(slots);
     const claim = slots.next(now);
     if (!claim) return false;
@@ -229,7 +228,7 @@ export class JobWorker {
 
   /** Releases claims that have waited too long; repeats while any claim waits. */
   private giveBackStuck(): void {
-    const now = performance.now();
+    const now = realNow();
     for (const slots of this.functions.all()) if (slots.isStuck(now)) this.giveBack(slots);
     const wait = [...this.functions.all()].some(({ isWaiting }) => isWaiting);
     this.waiting = wait ? setTimeout(() => this.giveBackStuck(), WAIT_MS).unref() : undefined;
@@ -245,8 +244,8 @@ export class JobWorker {
   };
 
   private async drain(timeout: number): Promise<void> {
-    const deadline = performance.now() + timeout;
-    for (let left = timeout; this.running.size > 0 && left > 0; left = deadline - performance.now())
+    const deadline = realNow() + timeout;
+    for (let left = timeout; this.running.size > 0 && left > 0; left = deadline - realNow())
       await this.wakeUp.wait(left);
   }
 

@@ -198,6 +198,11 @@ export class RunningJob<Input = unknown> {
     return this.run.beSure?.();
   }
 
+  /** @throws JobAbortedError when it has to stop @internal */
+  throwIfStopped(): void {
+    if (this.reason) throw this.reason;
+  }
+
   /** Aborts the signal; later calls change nothing. @internal */
   abort(reason: JobAbortedError): void {
     if (this.reason) return;

@@ -1,4 +1,5 @@
 import type { Claim, JobSource } from '../job/job-source.js';
+import { realNow } from '../job/real-time.js';
 import type { FunctionSlots, FunctionTable } from './function-slots.js';
 import type { Isolation, IsolatedWorker } from './isolation.js';
 import type { JobLog } from './job-log.js';
@@ -105,7 +106,7 @@ export class Suspects implements IsolatedWorker {
     const { functions, jobLog, begin } = this.parts;
     if (isolation.waiting !== claim) return;
     const slots = functions.get(claim.fn);
-    if (noted === 'held' && slots?.take(claim, performance.now())) {
+    if (noted === 'held' && slots?.take(claim, realNow())) {
       isolation.begun(claim);
       jobLog.suspected(claim);
       return begin(claim, slots);

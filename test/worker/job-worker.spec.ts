@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Observable, concat, of, throwError } from 'rxjs';
 import { z } from 'zod';
 import { JobFailedError } from '../../lib/job/errors.js';
@@ -10,9 +10,10 @@ import type { RunningJob } from '../../lib/worker/running-job.js';
 import { useMemory } from '../embedded/use-memory.js';
 import { gate } from '../support/gate.js';
 import { runWorker, type WorkerSettings } from '../support/run-worker.js';
-import { eventually } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 
 const SECOND_MS = 1000;
+const TWO_HOURS_MS = 7_200_000;
 /** Two of such runs take more than a second. */
 const BUSY_MS = 600;
 const CLAIMED = 5;
@@ -261,5 +262,25 @@ describe('JobWorker', () => {
     expect(begun).toBe(waits.length);
     expect(begun).toBeLessThan(CLAIMED);
     expect(Math.max(...waits)).toBeLessThan(SECOND_MS);
+  });
+
+  it('goes on with its jobs when a test of the app moves its fake timers, and afterwards', async () => {
+    const ran: unknown[] = [];
+    await runWorker(rig.source(), 'fn', (input) => ran.push(input));
+    const run = async (...inputs: number[]) => {
+      await Promise.all(inputs.map((input) => rig.client.run('fn', input)));
+      await until(() => inputs.every((input) => ran.includes(input)));
+    };
+    await run(1);
+    jest.useFakeTimers({
+      doNotFake: ['nextTick', 'setImmediate', 'setTimeout', 'setInterval', 'queueMicrotask'],
+    });
+    try {
+      jest.advanceTimersByTime(TWO_HOURS_MS);
+      await run(2, 3, 4);
+    } finally {
+      jest.useRealTimers();
+    }
+    await run(5, 6);
   });
 });

@@ -1,7 +1,6 @@
-// Of the module, not the global: a test's fake timers must not make leases older.
-import { performance } from 'node:perf_hooks';
 import * as scripts from '../wire/scripts.js';
 import { messageOf } from '../../../job/errors.js';
+import { realNow } from '../../../job/real-time.js';
 import { defined } from '../../../job/defined.js';
 import { ConnectionError } from '../../../job/server-errors.js';
 import type { Claim, OnRevoked } from '../../../job/job-source.js';
@@ -47,6 +46,8 @@ export interface HeldClaimsOptions extends PresenceOptions {
 export class HeldClaims {
   /** Claims that are not settled, and when each was asked for, or renewed from this thread. */
   private readonly claims = new Map<Claim, number>();
+  /** When renewal of claims ends that have a deadline. */
+  private readonly deadlines = new Map<Claim, number>();
   /** Claims with an announced cancellation, while their leases are checked. */
   private readonly asked = new Set<Claim>();
   private readonly functions = new Set<string>();
@@ -99,7 +100,7 @@ export class HeldClaims {
   /**
    * Those of a function that was withdrawn meanwhile are about to be given back: their leases are not renewed.
    *
-   * @param asked when they were asked for, by `performance.now()`
+   * @param asked when they were asked for, by `realNow`
    */
   add(claims: readonly Claim[], asked: number): void {
     for (const claim of claims) {
@@ -115,8 +116,9 @@ export class HeldClaims {
 
   /** Whether its lease may be over: this process was stopped, or this thread was busy and no other one keeps leases. */
   mayBeLost(claim: Claim): boolean {
-    const old = performance.now() - this.options.lease / 2;
-    return (this.claims.get(claim) ?? -Infinity) <= old && (this.keeper?.renewedAt ?? -Infinity) <= old;
+    const old = realNow() - this.options.lease / 2;
+    if ((this.claims.get(claim) ?? -Infinity) > old) return false;
+    return Math.min(this.keeper?.renewedAt ?? -Infinity, this.deadlines.get(claim) ?? Infinity) <= old;
   }
 
   /** The same as `has` of a claim that may be another object. */
@@ -126,11 +128,14 @@ export class HeldClaims {
 
   drop(claim: Claim): void {
     this.claims.delete(claim);
+    this.deadlines.delete(claim);
     this.keeper?.drop(claim);
   }
 
   /** Stops renewing the lease after `ms` milliseconds. */
   setDeadline(claim: Claim, ms: number): void {
+    if (ms === Infinity) this.deadlines.delete(claim);
+    else this.deadlines.set(claim, realNow() + ms);
     this.keeper?.setDeadline(claim, ms);
   }
 
@@ -155,7 +160,7 @@ export class HeldClaims {
   async renew(claims: readonly Claim[]): Promise<Claim[]> {
     const { lease, worker, keysOf } = this.options;
     const redis = await this.connections.commands.ready(lease / 4);
-    const asked = performance.now();
+    const asked = realNow();
     const lost = [...groupBy(claims, ({ fn }) => fn)].map(async ([fn, held]) => {
       const { leases, jobs } = keysOf(fn);
       const gone = new Set(
@@ -216,7 +221,7 @@ export class HeldClaims {
       beat: signed && { script: PRESENCE, keys: signed, args: ['', worker, presence, 1] },
       // A call with outcomes alone.
       giveBack: {
-        ...{ script: CLAIM, keys: claimKeys(k), args: ['', lease, 0, 0, 0, 0, '', ''] },
+        ...{ script: CLAIM, keys: claimKeys(k), args: ['', lease, 0, 0, 0, 0, 0, ''] },
         each: ['released', '', ''],
       },
     });

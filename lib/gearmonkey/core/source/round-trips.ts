@@ -1,8 +1,7 @@
-// Of the module, not the global: a test's fake timers must not make leases older.
-import { performance } from 'node:perf_hooks';
 import * as scripts from '../wire/scripts.js';
 import type { Cluster, Redis } from 'ioredis';
 import { messageOf } from '../../../job/errors.js';
+import { realNow } from '../../../job/real-time.js';
 import { instrumentation, traced, type TurnEvent } from '../../../job/instrumentation.js';
 import { ConnectionError } from '../../../job/server-errors.js';
 import type { Claim } from '../../../job/job-source.js';
@@ -163,7 +162,7 @@ export class RoundTrips {
     const { lease, maxStalls, maxPayloadBytes } = this.options;
     const outcomes: scripts.OutcomeArguments = [];
     for (const { encoded } of batch) outcomes.push(...encoded);
-    const sent = performance.now();
+    const sent = realNow();
     const recover = mayRecover ? this.recovery.next(sent, this.options.pollInterval) : 0;
     const files = this.rules.isLimited ? 1 : this.sawLimit ? 0 : '';
     const kept = this.kept(batch, sent);
@@ -193,7 +192,7 @@ export class RoundTrips {
       late: NONE,
     };
     if (lostRules) await this.options.storeLimit();
-    return performance.now() - sent < lease / 2 ? read : this.renewed(read);
+    return realNow() - sent < lease / 2 ? read : this.renewed(read);
   }
 
   /** From now on their leases are renewed. */
@@ -213,9 +212,9 @@ export class RoundTrips {
     const { claims, unfiled } = reply;
     const all = [...unfiled, ...claims];
     for (let times = 0; all.length > 0 && times < RENEWALS; times++) {
-      const asked = performance.now();
+      const asked = realNow();
       const lost = await held.renew(all).catch(() => all);
-      if (performance.now() - asked >= lease / 2) continue;
+      if (realNow() - asked >= lease / 2) continue;
       const isLate = (claim: Claim) => !held.has(claim) || lost.includes(claim);
       if (!all.some(isLate)) return reply;
       const inTime = (some: readonly Claim[]) => some.filter((claim) => !isLate(claim));
@@ -290,10 +289,10 @@ export class CallFailures {
   private at = -Infinity;
 
   note(): void {
-    this.at = performance.now();
+    this.at = realNow();
   }
 
-  /** @param looked when the worker has looked last, by `performance.now()`; -Infinity if it never has */
+  /** @param looked when the worker has looked last, by `realNow`; -Infinity if it never has */
   since(looked: number): boolean {
     return looked > -Infinity && this.at >= looked;
   }
@@ -314,7 +313,7 @@ export class RecoveryPace {
   /**
    * What to ask with a call, as its argument: 0 for nothing; then the next time is a while later.
    *
-   * @param now by `performance.now()`
+   * @param now by `realNow`
    * @param pollInterval in ms, 0 if this worker does not poll
    */
   next(now: number, pollInterval: number): number {
