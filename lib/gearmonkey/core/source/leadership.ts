@@ -1,4 +1,4 @@
-import { realNow } from '../../../job/real-time.js';
+import { performance } from 'node:perf_hooks';
 import { chunksOf } from '../../../batching/chunks.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { repeat } from '../../../redis/rounds.js';
@@ -121,7 +121,7 @@ export class Leadership {
     if (this.looking) return;
     if (!this.options.commands.isReady) return this.options.failures.note();
     this.looking = true;
-    const now = realNow();
+    const now = performance.now();
     const idle = new Set(this.options.idle());
     const known = [...new Set([...idle, ...this.own, ...this.served])];
     const elects = known.filter((fn) => {
@@ -136,7 +136,7 @@ export class Leadership {
 
   /** Requests leadership, and checks the functions that this worker leads. */
   private async elect(functions: readonly string[]): Promise<void> {
-    const asked = realNow();
+    const asked = performance.now();
     for (const fn of functions) this.asking.add(fn);
     const answers = await this.ask(functions, this.options.worker).catch((error: unknown) => {
       for (const fn of functions) this.asking.delete(fn);
@@ -173,7 +173,7 @@ export class Leadership {
   ): Promise<[fn: string, scripts.Looked][]> {
     if (functions.length === 0) return [];
     const redis = await this.options.commands.ready();
-    const [sent, every] = [realNow(), this.every];
+    const [sent, every] = [performance.now(), this.every];
     const calls = chunksOf(functions, MAX_FUNCTIONS).map((some) =>
       scripts.look.run(redis, some.flatMap(this.keysFor), '', worker, hold, every),
     );

@@ -1,3 +1,5 @@
+// Of the module, not the global: a test's fake timers must not change when leases are looked at.
+import { performance } from 'node:perf_hooks';
 import * as scripts from '../wire/scripts.js';
 import type { Cluster, Redis } from 'ioredis';
 import { messageOf } from '../../../job/errors.js';
@@ -162,7 +164,7 @@ export class RoundTrips {
     const { lease, maxStalls, maxPayloadBytes } = this.options;
     const outcomes: scripts.OutcomeArguments = [];
     for (const { encoded } of batch) outcomes.push(...encoded);
-    const sent = realNow();
+    const [sent, asked] = [performance.now(), realNow()];
     const recover = mayRecover ? this.recovery.next(sent, this.options.pollInterval) : 0;
     const files = this.rules.isLimited ? 1 : this.sawLimit ? 0 : '';
     const kept = this.kept(batch, sent);
@@ -187,12 +189,12 @@ export class RoundTrips {
     if (endedInFlow) this.options.onEndInFlow();
     const read = {
       ...reply,
-      claims: this.taken(claims, sent),
-      unfiled: this.taken(unfiled, sent),
+      claims: this.taken(claims, asked),
+      unfiled: this.taken(unfiled, asked),
       late: NONE,
     };
     if (lostRules) await this.options.storeLimit();
-    return realNow() - sent < lease / 2 ? read : this.renewed(read);
+    return realNow() - asked < lease / 2 ? read : this.renewed(read);
   }
 
   /** From now on their leases are renewed. */
@@ -289,10 +291,10 @@ export class CallFailures {
   private at = -Infinity;
 
   note(): void {
-    this.at = realNow();
+    this.at = performance.now();
   }
 
-  /** @param looked when the worker has looked last, by `realNow`; -Infinity if it never has */
+  /** @param looked when the worker has looked last, by `performance.now()`; -Infinity if it never has */
   since(looked: number): boolean {
     return looked > -Infinity && this.at >= looked;
   }
@@ -313,7 +315,7 @@ export class RecoveryPace {
   /**
    * What to ask with a call, as its argument: 0 for nothing; then the next time is a while later.
    *
-   * @param now by `realNow`
+   * @param now by `performance.now()`
    * @param pollInterval in ms, 0 if this worker does not poll
    */
   next(now: number, pollInterval: number): number {
