@@ -83,15 +83,16 @@ function settling(instance: object, { method, annotation }: WorkerBinding, befor
   const handler = (instance as Record<string, Method>)[method] as Method;
   const wrapped: Method = function (this: unknown, ...args) {
     const job = args[annotation.jobIndex] as RunningJob | readonly RunningJob[];
-    const run = () => {
-      for (const each of [job].flat()) beforeRun?.(each);
-      const result = handler.apply(this, args);
-      return job instanceof RunningJob ? settleResult(result, job) : result;
-    };
-    if (!(job instanceof RunningJob)) return run();
     // Guards, interceptors, pipes and providers may have taken long.
-    const uncertain = job.beSure();
-    return uncertain ? uncertain.then(() => job.throwIfStopped()).then(run) : run();
+    const uncertain = job instanceof RunningJob ? job.beSure() : undefined;
+    if (job instanceof RunningJob && uncertain)
+      return uncertain.then(() => {
+        job.throwIfStopped();
+        return wrapped.apply(this, args) as unknown;
+      });
+    for (const each of [job].flat()) beforeRun?.(each);
+    const result = handler.apply(this, args);
+    return job instanceof RunningJob ? settleResult(result, job) : result;
   };
   for (const key of Reflect.getMetadataKeys(handler) as string[]) {
     Reflect.defineMetadata(key, Reflect.getMetadata(key, handler), wrapped);

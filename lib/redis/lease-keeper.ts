@@ -115,6 +115,9 @@ type Told =
   | { readonly group: string; readonly returned: string[] }
   | { readonly trouble: string };
 
+/** Places in the pulse; the same in the thread's program. */
+const [REACHED, RENEWED] = [0, 1];
+
 /** Members of a group. */
 type OnMembers = (group: string, members: readonly string[]) => void;
 
@@ -168,12 +171,12 @@ export class LeaseThread {
 
   /** Milliseconds since the thread last renewed all held leases. */
   get age(): number {
-    return Math.round(sharedTime() - (this.pulse[0] ?? 0));
+    return Math.round(sharedTime() - (this.pulse[REACHED] ?? 0));
   }
 
   /** When the last round that renewed all leases began, by `realNow`. */
   get renewedAt(): number {
-    return (this.pulse[1] ?? 0) - this.origin;
+    return (this.pulse[RENEWED] ?? 0) - this.origin;
   }
 
   /** The thread's last error. */

@@ -199,7 +199,8 @@ export class JobExecution implements RunOfParts {
     const input = definition.input
       ? await validate(definition.input, definition.name, 'input', received)
       : received;
-    if (!this.ended && this.source.mayBeLost?.(claim)) await this.askForLease();
+    const uncertain = this.beSure();
+    if (uncertain) await uncertain;
     // The job was aborted and released while its input was validated: it may run elsewhere by now.
     if (this.reason) throw this.reason;
     const job = (this.job = new RunningJob(this.source, claim, input, this));
@@ -223,9 +224,9 @@ export class JobExecution implements RunOfParts {
     return this.encode(codec, output);
   }
 
-  /** Undefined if the lease is held for sure; else it resolves when it is, or this run has ended. */
+  /** Undefined if the lease is held for sure, or this run has ended; else it resolves when one of them is so. */
   beSure(): Promise<void> | undefined {
-    return this.source.mayBeLost?.(this.claim) ? this.askForLease() : undefined;
+    return !this.ended && this.source.mayBeLost?.(this.claim) ? this.askForLease() : undefined;
   }
 
   private async askForLease(): Promise<void> {
@@ -247,7 +248,7 @@ export class JobExecution implements RunOfParts {
   }
 
   private async handledInside(input: unknown, job: RunningJob): Promise<unknown> {
-    if (!this.ended && this.source.mayBeLost?.(this.claim)) await this.askForLease();
+    await this.beSure();
     // The hooks may have taken longer than the job's timeout or its lease, or may have ended before they called this.
     if (this.ended) {
       const reason = this.reason ?? (job.signal.reason as JobAbortedError | undefined);

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import {
   Catch,
   Controller,
@@ -33,9 +33,13 @@ import {
   type RunningJob,
 } from 'nestjs-gearmonkey';
 
+import { RedisSource } from '../../lib/gearmonkey/redis-source.js';
+import { eventually } from '../support/until.js';
+
 const apps: INestApplicationContext[] = [];
 
 afterEach(async () => {
+  jest.restoreAllMocks();
   for (const app of apps.splice(0)) await app.close();
 });
 
@@ -57,6 +61,40 @@ async function start(
 }
 
 describe('a @Worker method', () => {
+  it.each([
+    [true, 0],
+    [false, 1],
+  ])(
+    'begins behind a guard that took long only if no other worker has the job (%s)',
+    async (isLost, runs) => {
+      let [mayBeLost, ran] = [false, 0];
+      jest.spyOn(RedisSource.prototype, 'mayBeLost').mockImplementation(() => mayBeLost);
+      const renew = jest.spyOn(RedisSource.prototype, 'renew').mockImplementation(async (claims) => {
+        mayBeLost = isLost;
+        return isLost ? claims : [];
+      });
+      class Slow implements CanActivate {
+        canActivate(): boolean {
+          mayBeLost = true;
+          return true;
+        }
+      }
+      @Injectable()
+      class Handlers {
+        @Worker('guarded')
+        @UseGuards(Slow)
+        guarded() {
+          ran += 1;
+        }
+      }
+      const client = await start([Handlers]);
+      await client.run('guarded', null);
+      await eventually(() => expect(renew).toHaveBeenCalled());
+      await new Promise(setImmediate);
+      expect(ran).toBe(runs);
+    },
+  );
+
   it('runs jobs with the input and the running job', async () => {
     @Injectable()
     class Handlers {

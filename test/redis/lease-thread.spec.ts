@@ -105,6 +105,18 @@ describe('LeaseThread', () => {
     expect(returned).toHaveLength(1);
   });
 
+  it('gives claims back newest first, so that the oldest is in front again', async () => {
+    const ids = ['9', '10', '11'];
+    for (const id of ids) {
+      const held = claim(id);
+      thread.hold(held, 'fn');
+      thread.setDeadline(held, 0, true);
+    }
+    await eventually(() => expect(returned).toHaveLength(ids.length));
+    const back = await server.redis.lrange(`${key}:back`, 0, -1);
+    expect(back.filter((text) => text.endsWith(':1'))).toEqual(['11:1', '10:1', '9:1']);
+  });
+
   it('does not say that all is renewed while the main thread holds what is lost', async () => {
     await rounds(2, '7');
     const gone = claim('8', 9);

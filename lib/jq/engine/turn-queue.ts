@@ -106,7 +106,7 @@ export class TurnQueue {
     const sweep = wanted === 'sweep' ? (this.wasAway ? 2 : 1) : 0;
     try {
       const reply = await this.send(batch, sweep);
-      if (sweep !== 0) this.wasAway = false;
+      if (sweep === 2) this.wasAway = false;
       batch.forEach((pending, index) => this.settle(pending, reply.replies[index]));
       this.options.onTurn(reply);
       if (reply.more) this.want('sweep');

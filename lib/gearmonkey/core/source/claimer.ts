@@ -231,11 +231,10 @@ export class Claimer implements NotifierListener {
   }
 
   /** @param asked how many jobs the call asked for */
-  private take(fn: string, { claims, unfiled, late, dropped, wait, plain }: Reply, asked: number): void {
+  private take(fn: string, { claims, unfiled, dropped, wait, plain }: Reply, asked: number): void {
     const { frame, problems } = this.parts;
     if (dropped.length > 0) problems.report(`dropped ${fn}`, droppedLine(fn, dropped));
     if (plain) this.plainJobs.saw(fn);
-    if (late.length > 0) this.returned(this.giveBack(late));
     if (unfiled.length > 0) this.returned(this.settle(this.parts.keys.file(fn, unfiled)));
     frame.replied();
     this.states.apply(fn, claims.length === asked ? 'filled' : 'short');

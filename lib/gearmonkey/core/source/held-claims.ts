@@ -109,19 +109,14 @@ export class HeldClaims {
     }
   }
 
-  /** Whether this very claim is held and not settled. */
-  has(claim: Claim): boolean {
-    return this.claims.has(claim);
-  }
-
-  /** Whether its lease may be over: this process was stopped, or this thread was busy and no other one keeps leases. */
+  /** Whether its lease may be over: this process was stopped, or this thread was busy when its reply came, or no other one keeps leases. */
   mayBeLost(claim: Claim): boolean {
     const old = realNow() - this.options.lease / 2;
     if ((this.claims.get(claim) ?? -Infinity) > old) return false;
     return Math.min(this.keeper?.renewedAt ?? -Infinity, this.deadlines.get(claim) ?? Infinity) <= old;
   }
 
-  /** The same as `has` of a claim that may be another object. */
+  /** Whether this claim is held and not settled; it may be another object. */
   holds({ fn, id, token }: Pick<Claim, 'fn' | 'id' | 'token'>): boolean {
     return this.find(fn, memberOf({ id, token })) !== undefined;
   }
@@ -219,7 +214,7 @@ export class HeldClaims {
       name,
       renew: { script: RENEW, keys: [k.leases, k.jobs], args: ['', lease, worker] },
       beat: signed && { script: PRESENCE, keys: signed, args: ['', worker, presence, 1] },
-      // A call with outcomes alone.
+      // No slots, no look at leases, no bound of an input: outcomes alone, which may free places of limits.
       giveBack: {
         ...{ script: CLAIM, keys: claimKeys(k), args: ['', lease, 0, 0, 0, 0, 0, ''] },
         each: ['released', '', ''],

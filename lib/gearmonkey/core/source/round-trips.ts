@@ -43,7 +43,7 @@ export interface RoundTripOptions {
   readonly maxPayloadBytes: number;
   readonly problems: Problems;
   readonly failures: CallFailures;
-  readonly held: Pick<HeldClaims, 'add' | 'has' | 'renew'>;
+  readonly held: Pick<HeldClaims, 'add'>;
   /** What holds for the function now. */
   readonly rulesOf: (fn: string) => FunctionRules;
   /** Stores the limit's rules again. */
@@ -63,13 +63,9 @@ export interface Reply {
   readonly plain: boolean;
   /** Jobs of a function with a limit that have no key yet. */
   readonly unfiled: readonly Claim[];
-  /** Claims whose reply was read so late that their leases may be over, or are: not to be run. */
-  readonly late: readonly Claim[];
 }
 
 const NONE: readonly Claim[] = [];
-/** How often claims that were read late get a new lease, if that is late as well, until they are given back. */
-const RENEWALS = 3;
 
 /** The arguments of one call of the script. */
 interface Request {
@@ -187,42 +183,17 @@ export class RoundTrips {
     if (batch.length === 0 && claims.length === 0) this.recovery.again();
     this.outbox.answered(batch, refused);
     if (endedInFlow) this.options.onEndInFlow();
-    const read = {
-      ...reply,
-      claims: this.taken(claims, asked),
-      unfiled: this.taken(unfiled, asked),
-      late: NONE,
-    };
+    const read = { ...reply, claims: this.taken(claims, asked), unfiled: this.taken(unfiled, asked) };
     if (lostRules) await this.options.storeLimit();
-    return realNow() - asked < lease / 2 ? read : this.renewed(read);
+    return read;
   }
 
-  /** From now on their leases are renewed. */
+  /** From now on their leases are renewed. A reply that is read late brings claims that may be lost: `HeldClaims` knows. */
   private taken(jobs: readonly scripts.TakenJob[], asked: number): readonly Claim[] {
     if (jobs.length === 0) return NONE;
     const claims = jobs.map((job) => toClaim(this.fn, job, this.options.maxStalls));
     this.options.held.add(claims, asked);
     return claims;
-  }
-
-  /**
-   * A process that was stopped, or held its thread, reads a reply when the leases are nearly over, or other workers have the jobs:
-   * nothing begins without a new lease, whose reply is read in time.
-   */
-  private async renewed(reply: Reply): Promise<Reply> {
-    const { held, lease } = this.options;
-    const { claims, unfiled } = reply;
-    const all = [...unfiled, ...claims];
-    for (let times = 0; all.length > 0 && times < RENEWALS; times++) {
-      const asked = realNow();
-      const lost = await held.renew(all).catch(() => all);
-      if (realNow() - asked >= lease / 2) continue;
-      const isLate = (claim: Claim) => !held.has(claim) || lost.includes(claim);
-      if (!all.some(isLate)) return reply;
-      const inTime = (some: readonly Claim[]) => some.filter((claim) => !isLate(claim));
-      return { ...reply, claims: inTime(claims), unfiled: inTime(unfiled), late: all.filter(isLate) };
-    }
-    return { ...reply, claims: NONE, unfiled: NONE, late: all };
   }
 
   private kept(batch: readonly Pending[], now: number): KeptText {

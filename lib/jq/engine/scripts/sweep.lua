@@ -59,7 +59,7 @@ local function sweep_workers(was_away)
     local worker_row = read_worker(worker)
     if not worker_row then
       call('ZREM', prefix .. 'silent', worker)
-    elseif not (worker_row.pinged or not worker_row.url) then
+    elseif worker_row.url and not worker_row.pinged then
       probe(worker, worker_row)
     elseif was_away then
       call('ZADD', prefix .. 'silent', turn.now + settings.silence, worker)
