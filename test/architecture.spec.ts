@@ -163,7 +163,7 @@ const FEATURES_OUTSIDE = {
   import: ['schedules', 'unique'],
   index: ['edits', 'flows', 'limits', 'records', 'schedules', 'views'],
   nest: ['schedules'],
-  testing: ['edits', 'flows', 'limits', 'records', 'schedules'],
+  testing: ['edits', 'flows', 'limits', 'records', 'schedules', 'unique'],
 };
 
 /**
@@ -172,15 +172,14 @@ const FEATURES_OUTSIDE = {
  */
 const LUA_OF_FEATURES_OUTSIDE = {
   core: {
-    cancel: ['limits/limit-prefix'],
     'cancel-job': ['flows/unbegun', 'limits/limits'],
     claim: ['limits/idle-limit', 'limits/limit-hooks', 'limits/limit-prefix'],
     create: ['views/tagged', 'views/tags'],
     expire: ['flows/unbegun'],
     look: ['limits/idle-limit', 'limits/limit-turns', 'limits/limits', 'records/signals'],
-    'read-job': ['flows/unbegun'],
   },
   edits: {
+    cancel: ['limits/limit-prefix'],
     drained: ['flows/unbegun'],
     update: ['flows/unbegun', 'limits/limit-prefix', 'limits/move-limited'],
   },
@@ -205,6 +204,7 @@ const LUA_OF_FEATURES_OUTSIDE = {
     'list-jobs': ['limits/limit-prefix', 'limits/limits'],
     mend: ['flows/unbegun', 'limits/limit-prefix', 'limits/limits'],
     overview: ['limits/limit-prefix', 'limits/limits'],
+    'read-job': ['flows/unbegun'],
     'read-payload': ['flows/unbegun'],
   },
 };

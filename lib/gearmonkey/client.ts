@@ -4,7 +4,6 @@ import { ConfigurationError, JobNotFoundError } from '../job/errors.js';
 import type { GivenHeaders } from '../job/headers.js';
 import type { Job, JobEvent, JobProgress } from '../job/job.js';
 import type { AnyJobDefinition, FunctionRef, InputOf, OutputOf } from '../job/job-definition.js';
-import type { Limit } from '../job/limit.js';
 import { showAs } from '../job/show-as.js';
 import type { EnqueueMiddleware } from './core/client/enqueue-middleware.js';
 import type { EnqueuedKey } from './core/client/enqueued-key.js';
@@ -12,7 +11,7 @@ import { JobAccess, outputOf, readerOf } from './core/client/job-access.js';
 import { JobFeeds } from './core/client/job-feeds.js';
 import { JobHandle } from './core/client/job-handle.js';
 import type { JobStore } from './core/client/job-store.js';
-import { KnownFunctions, type PayloadOptions } from './core/client/known-functions.js';
+import { KnownFunctions, type HandlerSettings, type PayloadOptions } from './core/client/known-functions.js';
 import { NewJobs, type EnqueueWay, type RunOfJobs } from './core/client/new-jobs.js';
 import { observeAllProgress, observeEvents } from './core/client/observables.js';
 import {
@@ -24,9 +23,9 @@ import {
 } from './core/client/run-options.js';
 import type { HandlersHere } from './core/client/unserved.js';
 import { addMembers, type ClientCore, type ClientPart } from './core/feature.js';
-import { FEATURES, type FeatureMethods, type GearMonkeyStore } from './features/index.js';
+import { FEATURES, JOB_SETTINGS, type FeatureMethods, type GearMonkeyStore } from './features/index.js';
 
-const PLACING = FEATURES.flatMap(({ place }) => place ?? []);
+const PLACING = new Map(FEATURES.flatMap(({ name, place }) => (place ? [[name, place] as const] : [])));
 
 /** Features give a client most of its methods, those of the classes in `features/index.ts`: they are added below. */
 const Featured = class {} as new () => FeatureMethods;
@@ -51,7 +50,7 @@ export class GearMonkeyClient extends Featured {
     options: ClientOptions = {},
     restricted = false,
     feeds: JobFeeds = new JobFeeds(store),
-    handlerLimits?: Map<string, Limit | undefined>,
+    handlers?: Map<string, HandlerSettings>,
   ) {
     super();
     // The published declarations have no constructor, so `new GearMonkeyClient()` compiles. Other systems' clients get options.
@@ -60,7 +59,7 @@ export class GearMonkeyClient extends Featured {
         "A GearMonkeyClient can't be made with `new`. Inject it, or in a script take it from an app: " +
           '(await NestFactory.createApplicationContext(AppModule)).get(GearMonkeyClient).',
       );
-    const functions = new KnownFunctions(options, restricted, handlerLimits);
+    const functions = new KnownFunctions(options, restricted, JOB_SETTINGS, handlers);
     const others: EnqueueWay[] = [];
     const newJobs = new NewJobs(store, functions, options, { others, placing: PLACING });
     const jobs = new JobAccess(store, functions, feeds);
@@ -197,7 +196,7 @@ export class GearMonkeyClient extends Featured {
     return observeEvents(() => this.#core.feeds.forObserver(fn));
   }
 
-  /** Whether a definition or a limit of this process names it. @internal */
+  /** Whether a definition or a handler of this process names it. @internal */
   defines(fn: string): boolean {
     return this.#core.functions.names().includes(fn);
   }
@@ -225,9 +224,9 @@ export class GearMonkeyClient extends Featured {
     this.#core.functions.forget(definition);
   }
 
-  /** This process has a handler of a function; its limit goes before its definition's. @internal */
-  addHandler(fn: string, limit: Limit | undefined): void {
-    this.#core.functions.addHandler(fn, limit);
+  /** This process has a handler of a function, what it says goes before its definition. @internal */
+  addHandler(fn: string, settings: HandlerSettings): void {
+    this.#core.functions.addHandler(fn, settings);
   }
 
   /** Undoes `addHandler`. @internal */
@@ -247,7 +246,7 @@ export class GearMonkeyClient extends Featured {
       this.#options,
       true,
       this.#core.feeds,
-      this.#core.functions.handlerLimits,
+      this.#core.functions.handlers,
     );
     for (const definition of definitions) {
       this.register(definition);

@@ -26,9 +26,6 @@ import * as scripts from './core/wire/scripts.js';
 import type { StoredJob } from './core/wire/stored-job.js';
 import { FEATURES, type FeatureStores, type GearMonkeyStore } from './features/index.js';
 
-/** The features' ways to create jobs. */
-const CREATE_WAYS = FEATURES.flatMap(({ create }) => create ?? []);
-
 /** Rights that features need. */
 const explainMore: ExplainMore = async (commands, refusal, ...about) => {
   for (const { explain } of FEATURES) {
@@ -40,8 +37,7 @@ const explainMore: ExplainMore = async (commands, refusal, ...about) => {
 
 const explainToAnyClient: Explain = (commands, refusal, fn, namesOf) => {
   const k = namesOf(fn);
-  const more = () => explainMore(commands, refusal, fn, k);
-  return explainToClient(commands, refusal, fn, k, { more });
+  return explainToClient(commands, refusal, fn, k, () => explainMore(commands, refusal, fn, k));
 };
 
 /** What `expire` returns if the job has ended now, and others wait for it or it belongs to a flow. */
@@ -86,7 +82,6 @@ export class RedisStore extends FeaturedStore implements GearMonkeyStore {
     const enqueuer = new Enqueuer(commands, {
       ...options,
       onCreated: note,
-      ways: CREATE_WAYS,
       explainMore,
     });
     this.enqueuer = enqueuer;

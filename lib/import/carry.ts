@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
 import { createJobs, type Call } from '../gearmonkey/core/client/enqueue-call.js';
 import type { EnqueuedKey } from '../gearmonkey/core/client/enqueued-key.js';
+import type { CreateWay } from '../gearmonkey/core/client/placement.js';
 import { FunctionIndex } from '../gearmonkey/core/wire/function-index.js';
 import { newMark, type KeysOf } from '../gearmonkey/core/wire/protocol.js';
 import { createUnique } from '../gearmonkey/features/unique/create-unique.js';
@@ -115,7 +116,6 @@ export class Carrier {
       createJobs(redis, call, {
         sender: { key, calls: number, k },
         memorySeconds: MEMORY_SECONDS,
-        ways: [createUnique],
       }),
     );
   }
@@ -142,13 +142,11 @@ function callOf(jobs: readonly PlannedJob[]): Call {
   const [{ fn, queue, due }] = jobs as readonly [PlannedJob];
   const inputs = jobs.map(({ input, base64 }) => (base64 ? Buffer.from(input, 'base64') : input));
   const rule = { kind: 'unfinished' } as const;
-  const keyed = jobs.flatMap(({ key }, index) =>
-    key === undefined ? [] : [[index, { rule, key }] as const],
-  );
+  const each = jobs.map(({ key }) => (key === undefined ? undefined : { rule, key }));
   return {
-    ...{ fn, inputs, mark: newMark(), limitKeys: [], most: jobs.length, size: 0, until: Infinity },
+    ...{ fn, inputs, mark: newMark(), most: jobs.length, size: 0, until: Infinity },
     placement: { queue, ...(due !== undefined && { score: due / 1000 }) },
     options: jobs.map(({ options }) => options),
-    ...(keyed.length > 0 && { unique: new Map(keyed) }),
+    ...(each.some((one) => one) && { way: createUnique as CreateWay, each }),
   };
 }

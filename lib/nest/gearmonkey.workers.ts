@@ -1,3 +1,4 @@
+import { defined } from '../job/defined.js';
 import { Injectable } from '@nestjs/common';
 import { checkWhole } from '../job/check-whole.js';
 import { millisecondsOr, type Duration } from '../job/duration.js';
@@ -177,7 +178,7 @@ export class GearMonkeyWorkers {
 /** Makes a definition and a handler's limit known to the instance's client, until the function that is returned is called. */
 function known({ client }: GearMonkeyInstance, ref: FunctionRef, limit: Limit | undefined): () => void {
   const isNew = typeof ref !== 'string' && client?.register(ref);
-  client?.addHandler(functionName(ref), limit);
+  client?.addHandler(functionName(ref), defined({ limit }));
   return () => {
     client?.removeHandler(functionName(ref));
     if (isNew) client?.forget(ref);

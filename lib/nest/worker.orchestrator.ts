@@ -1,3 +1,4 @@
+import { defined } from '../job/defined.js';
 import {
   Injectable,
   type BeforeApplicationShutdown,
@@ -118,11 +119,11 @@ export class WorkerOrchestrator
     if (typeof ref !== 'string') workers.instance.client?.register(ref);
     const fn = functionName(ref);
     if (!workers.runs(fn)) {
-      workers.instance.client?.addHandler(fn, limitOf(fn, annotation));
+      workers.instance.client?.addHandler(fn, defined({ limit: limitOf(fn, annotation) }));
       return workers.keep(fn, { owner: label, binding: undefined });
     }
     const bound = await this.binder.bind(workers.instance, binding);
-    workers.instance.client?.addHandler(fn, bound?.limits.limit);
+    workers.instance.client?.addHandler(fn, defined({ limit: bound?.limits.limit }));
     if (bound) workers.keep(fn, { owner: label, binding: bound });
     else workers.disable(fn);
   }

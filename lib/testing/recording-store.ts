@@ -1,3 +1,5 @@
+import { areDebounced } from '../gearmonkey/features/unique/create-unique.js';
+import { limitedJobsIn } from '../gearmonkey/features/limits/placed-limit.js';
 import type { Payload } from '../job/codec.js';
 import { defined } from '../job/defined.js';
 import type { Clock } from '../job/clock.js';
@@ -123,8 +125,8 @@ export class RecordingStore implements GearMonkeyStore {
     const score = scoreOf(placement, created);
     const placed = score === undefined ? rest : { ...rest, score };
     const keys = await this.store.enqueue(fn, inputs, placed);
-    if (placement.limit?.onFull === 'replace') await this.endReplaced(fn);
-    const isDebounced = placement.unique?.rule.kind === 'debounce';
+    if (limitedJobsIn(placement)?.each[0]?.limit.onFull === 'replace') await this.endReplaced(fn);
+    const isDebounced = areDebounced(placement);
     for (const [index, { id, created: isNew }] of keys.entries()) {
       const due = dueOf(score);
       const payload = inputs[index] ?? '';

@@ -25,7 +25,7 @@ export class GearMonkeyTestClient extends GearMonkeyClient {
     /** Methods for tests: enqueued jobs, running them, and the clock. */
     readonly test: TestJobs,
   ) {
-    super(store, options, false, undefined, functions.handlerLimits);
+    super(store, options, false, undefined, functions.handlers);
     this.#functions = functions;
   }
 

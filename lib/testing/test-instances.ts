@@ -1,3 +1,4 @@
+import { JOB_SETTINGS } from '../gearmonkey/features/index.js';
 import type { OnApplicationBootstrap, OnModuleDestroy, OnModuleInit } from '@nestjs/common';
 import { KnownFunctions, maxPayloadBytesOf } from '../gearmonkey/core/client/known-functions.js';
 import type { Backend } from '../nest/gearmonkey.instance.js';
@@ -80,7 +81,7 @@ export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnMo
     const source = new TestSource({ ...shared, ends, client, onClose });
     const onEnded = (fn: string, id: string) => source.ended({ fn, id });
     const store = new RecordingStore(backend.store, clock, records, ends, onEnded, () => backend.close());
-    const functions = new KnownFunctions(options, false);
+    const functions = new KnownFunctions(options, false, JOB_SETTINGS);
     const test = new TestJobs({
       instance,
       run,

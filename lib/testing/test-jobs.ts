@@ -29,7 +29,7 @@ import { JobTestingError, JobTestTimeoutError } from './testing-errors.js';
 import { timeOf } from './testing-options.js';
 import { randomUUID } from 'node:crypto';
 import type { Placement } from '../gearmonkey/core/client/job-store.js';
-import { placedLimit } from '../gearmonkey/features/limits/placed-limit.js';
+import { placeLimited } from '../gearmonkey/features/limits/placed-limit.js';
 import {
   placementOf as placedAt,
   type AddedOptions,
@@ -269,10 +269,10 @@ function placementOf(
   { options, added }: { options: RunOptions; added: AddedOptions },
 ): Placement {
   const placement = placedAt(options, added);
-  const limit = functions.limitOf(ref);
+  const limit = functions.setting(ref, 'limit');
   if (!limit) return placement;
-  const placed = placedLimit(limit, [input], placement);
-  return { ...placement, limit: { ...placed, onFull: 'wait', keys: [`perform:${randomUUID()}`] } };
+  limit.keyOf(input);
+  return placeLimited(placement, { ...limit, onFull: 'wait' }, [`perform:${randomUUID()}`]);
 }
 
 /** What is waited for. */

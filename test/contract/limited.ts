@@ -1,6 +1,7 @@
 import type { Claim, JobSource, Outcome } from '../../lib/job/job-source.js';
 import type { LimitRules, LimitState } from '../../lib/job/limit.js';
-import type { PlacedLimit, Placement } from '../../lib/gearmonkey/core/client/job-store.js';
+import type { Placement } from '../../lib/gearmonkey/core/client/job-store.js';
+import { placeLimited, type LimitedJob } from '../../lib/gearmonkey/features/limits/placed-limit.js';
 import type { GearMonkeyStore } from '../../lib/gearmonkey/features/index.js';
 import type { JobKey } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { claimOne, claimUpTo, success } from './claiming.js';
@@ -40,7 +41,7 @@ export class Limited {
     key: string,
     count = 1,
     placement: Partial<Placement> = {},
-    limit: Partial<PlacedLimit> = {},
+    limit: Partial<LimitedJob['limit']> = {},
   ): Promise<JobKey[]> {
     const keys = Array.from({ length: count }, () => key);
     return this.addAll(keys, placement, limit);
@@ -50,19 +51,16 @@ export class Limited {
   addAll(
     keys: readonly string[],
     placement: Partial<Placement> = {},
-    limit: Partial<PlacedLimit> = {},
+    limit: Partial<LimitedJob['limit']> = {},
   ): Promise<JobKey[]> {
     const inputs = keys.map((key, index) => `${key}:${index}`);
-    return this.store.enqueue(this.fn, inputs, {
-      queue: 'normal',
-      ...placement,
-      limit: { rules: this.rules, onFull: 'wait', replace: 'waiting', keys, ...limit },
-    });
+    const own = { rules: this.rules, onFull: 'wait', replace: 'waiting', ...limit } as const;
+    return this.store.enqueue(this.fn, inputs, placeLimited({ queue: 'normal', ...placement }, own, keys));
   }
 
   /** Adds one job, and returns it. */
   async addOne(
-    ...[key, placement, limit]: [string, Partial<Placement>?, Partial<PlacedLimit>?]
+    ...[key, placement, limit]: [string, Partial<Placement>?, Partial<LimitedJob['limit']>?]
   ): Promise<JobKey> {
     const [job] = await this.add(key, 1, placement, limit);
     if (!job) throw new Error(`No job was created for "${key}"`);

@@ -1,3 +1,4 @@
+import { placeLimited } from '../../lib/gearmonkey/features/limits/placed-limit.js';
 import { describe, expect, it } from '@jest/globals';
 import { LimitKeyError } from '../../lib/job/limit-errors.js';
 import { eventually } from '../support/until.js';
@@ -101,8 +102,8 @@ export function unfiledContract(rigOf: () => ClientRig, functions: LimitedFuncti
       const fn = rigOf().fn();
       const source = rigOf().source();
       await source.open([fn]);
-      const limit = { rules: limited.rules, onFull: 'wait', replace: 'waiting', keys: ['a', 'a'] } as const;
-      await limited.store.enqueue(fn, ['0', '1'], { queue: 'normal', limit });
+      const limit = { rules: limited.rules, onFull: 'wait', replace: 'waiting' } as const;
+      await limited.store.enqueue(fn, ['0', '1'], placeLimited({ queue: 'normal' }, limit, ['a', 'a']));
       for (const input of ['0', '1']) {
         const claim = await claimOne(source, fn);
         expect(inputOf(claim)).toBe(input);

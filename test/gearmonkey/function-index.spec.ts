@@ -100,7 +100,7 @@ describe('the index of functions', () => {
   it('is not needed for functions that this process defines or handles', async () => {
     const client = rig.newClient();
     client.register(defineJob('defined'));
-    client.addHandler('handled', undefined);
+    client.addHandler('handled', {});
     await expect(shown(client)).resolves.toEqual(['defined', 'handled']);
     client.removeHandler('handled');
     await expect(shown(client)).resolves.toEqual(['defined']);

@@ -13,7 +13,7 @@ const at = new Date(0);
 
 describe('an input with a schema', () => {
   const encode = async (job: AnyJobDefinition, input: unknown) =>
-    new KnownFunctions({ maxPayloadBytes: 100 }, false).encode(job, input);
+    new KnownFunctions({ maxPayloadBytes: 100 }, false, []).encode(job, input);
 
   it.each([
     [

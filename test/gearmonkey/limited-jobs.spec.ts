@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import type { RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
-import type { EnqueuedKey, PlacedLimit, Placement } from '../../lib/gearmonkey/core/client/job-store.js';
+import type { EnqueuedKey, Placement } from '../../lib/gearmonkey/core/client/job-store.js';
 import type { GearMonkeyStore } from '../../lib/gearmonkey/features/index.js';
+import { limitedJobsIn, type LimitedJob } from '../../lib/gearmonkey/features/limits/placed-limit.js';
 import type { LimitStore } from '../../lib/gearmonkey/features/limits/limit-store.js';
 
 import { checkLimit } from '../../lib/job/check-limit.js';
@@ -14,7 +15,7 @@ import { z } from 'zod';
 
 /** Keeps what a client asks of its server. */
 class KeepingStore extends EmbeddedStore implements GearMonkeyStore {
-  readonly placed: (PlacedLimit | undefined)[] = [];
+  readonly placed: ((LimitedJob['limit'] & { readonly keys: string[] }) | undefined)[] = [];
   readonly asked: unknown[] = [];
 
   override async enqueue(
@@ -22,9 +23,10 @@ class KeepingStore extends EmbeddedStore implements GearMonkeyStore {
     inputs: readonly Payload[],
     placement: Placement,
   ): Promise<EnqueuedKey[]> {
-    this.placed.push(placement.limit);
-    const { limit: _, ...rest } = placement;
-    return super.enqueue(fn, inputs, rest);
+    const each = limitedJobsIn(placement)?.each;
+    this.placed.push(each?.[0] && { ...each[0].limit, keys: each.map(({ key }) => key) });
+    const { queue, options = '' } = placement;
+    return super.enqueue(fn, inputs, { queue, options });
   }
 
   override readonly limits: LimitStore = {
@@ -69,7 +71,7 @@ describe('A client', () => {
 
   it('applies the limit of a handler before that of the definition, in clients of feature modules too', async () => {
     const feature = client.only([mail]);
-    client.addHandler('mail', checkLimit('mail', { rate: { max: 1, per: 5 } }));
+    client.addHandler('mail', { limit: checkLimit('mail', { rate: { max: 1, per: 5 } }) });
     await feature.run(mail, { tenant: 'acme' });
     client.removeHandler('mail');
     await client.run(mail, { tenant: 'acme' });

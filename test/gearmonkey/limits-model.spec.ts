@@ -1,3 +1,4 @@
+import * as edits from '../../lib/gearmonkey/features/edits/edit-scripts.js';
 import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
@@ -109,7 +110,7 @@ class ScriptLimitEngine implements LimitEngine {
   cancel(now: number, id: string) {
     const { jobs, locks, leases, scheduled, high, normal, low, channel, cancel, wake } = this.k;
     const keys = [jobs, locks, leases, scheduled, high, normal, low, channel, cancel, wake];
-    return scripts.cancel.run(this.redis, keys, now, id, '', 'cancelled', ERROR);
+    return edits.cancel.run(this.redis, keys, now, id, '', 'cancelled', ERROR);
   }
 
   expire(now: number, id: string) {

@@ -1,14 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  placementOf,
-  queueOf,
-  uniqueOf,
-  type RunOptions,
-} from '../../lib/gearmonkey/core/client/run-options.js';
+import { KnownFunctions } from '../../lib/gearmonkey/core/client/known-functions.js';
+import { placementOf, queueOf, type RunOptions } from '../../lib/gearmonkey/core/client/run-options.js';
+import { placeUnique, uniqueOf } from '../../lib/gearmonkey/features/unique/unique.js';
+import { defineJob } from '../../lib/job/job-definition.js';
 import { checkTags } from '../../lib/job/tags.js';
-import { checkUnique } from '../../lib/job/unique.js';
 
 const NOW = 1_000_000;
+const functions = new KnownFunctions({}, false, []);
 
 describe('The options of a run', () => {
   it('have the time of a job in seconds, as the protocol does, and none before 1970', () => {
@@ -22,8 +20,8 @@ describe('The options of a run', () => {
     { scheduled: new Date(NOW + 5000) },
     { unique: { key: 'a', debounce: '1m' } },
   ])('leave the span of an expiry to the server, whose clock it goes by: %p', (options) => {
-    const unique = uniqueOf(options, undefined)?.rule;
-    const placement = placementOf({ ...options, expires: '1s' }, { now: NOW, unique });
+    const given = placeUnique.options(functions, 'fn', { ...options, expires: '1s' });
+    const placement = placementOf(given, { now: NOW });
     expect(placement).toMatchObject({ expiresIn: 1000 });
     expect(placement).not.toHaveProperty('expires');
     expect(placement).not.toHaveProperty('options');
@@ -35,10 +33,10 @@ describe('The options of a run', () => {
   });
 
   it('go before those of the definition: `unique: false` creates a job in any case', () => {
-    const ofDefinition = checkUnique({ key: 'a' });
-    expect(uniqueOf({}, ofDefinition)).toBe(ofDefinition);
-    expect(uniqueOf({ unique: false }, ofDefinition)).toBeUndefined();
-    expect(uniqueOf({ unique: { key: 'b', while: 'waiting' } }, ofDefinition)?.rule.kind).toBe('waiting');
+    const job = defineJob('fn', { unique: { key: 'a' } });
+    expect(uniqueOf(functions, job, {})).toBe(job.unique);
+    expect(uniqueOf(functions, job, { unique: false })).toBeUndefined();
+    expect(uniqueOf(functions, job, { unique: { key: 'b', while: 'waiting' } })?.rule.kind).toBe('waiting');
   });
 
   // A character of three bytes.
@@ -47,7 +45,7 @@ describe('The options of a run', () => {
     ['tags[0]', 128],
   ])('have %s of at most %i bytes, however many characters these are', (option, most) => {
     const use = (text: string) =>
-      option === 'tags[0]' ? checkTags([text]) : uniqueOf({ unique: { key: text } }, undefined);
+      option === 'tags[0]' ? checkTags([text]) : uniqueOf(functions, 'fn', { unique: { key: text } });
     const [fits, tooLong] = ['x'.repeat(most), '€'.repeat(Math.ceil((most + 1) / 3))];
     expect(tooLong.length).toBeLessThan(most);
     expect(use(fits)).toBeDefined();
@@ -60,8 +58,8 @@ describe('The options of a run', () => {
 
   it('postpone a job by its whole span at least', () => {
     const options = { unique: { key: 'a', debounce: '2s', maxWait: '1s' } } as const;
-    expect(() => uniqueOf(options, undefined)).toThrow('maxWait');
-    expect(uniqueOf({ unique: { ...options.unique, maxWait: '2s' } }, undefined)?.rule).toMatchObject({
+    expect(() => uniqueOf(functions, 'fn', options)).toThrow('maxWait');
+    expect(uniqueOf(functions, 'fn', { unique: { ...options.unique, maxWait: '2s' } })?.rule).toMatchObject({
       longest: 2000,
     });
   });

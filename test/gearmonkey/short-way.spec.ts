@@ -32,7 +32,7 @@ describe('run without options goes', () => {
     const fn = server.fn();
     const client = actors.client();
     await client.run(fn, 1);
-    client.addHandler(fn, defineJob(fn, { limit: { concurrency: 1 } }).limit);
+    client.addHandler(fn, defineJob(fn, { limit: { concurrency: 1 } }));
     await client.run(fn, 2);
     await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['1']);
   });

@@ -1,3 +1,5 @@
+import * as edits from '../../lib/gearmonkey/features/edits/edit-scripts.js';
+import { unique as uniqueScript } from '../../lib/gearmonkey/features/unique/unique-scripts.js';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
@@ -51,7 +53,7 @@ class ScriptEngine implements Engine {
     const keys = [ids, jobs, queue, channel, wake, `${senders}client`, unique, scheduled, locks];
     const run = async () => {
       const values = [inputAt(now), '', ruleText(rule), key];
-      const [placed = ''] = await scripts.unique.run(this.redis, keys, now, call, 60, 0, score, now, values);
+      const [placed = ''] = await uniqueScript.run(this.redis, keys, now, call, 60, 0, score, now, values);
       const [id = '', mark] = placed.split(':');
       return { id, created: mark === undefined };
     };
@@ -116,7 +118,7 @@ class ScriptEngine implements Engine {
     const keys = [jobs, locks, leases, scheduled, high, normal, low, channel, cancel];
     keys.push(this.k.wake);
     const error = JSON.stringify({ name: 'JobCancelledError', message: 'cancelled' });
-    return scripts.cancel.run(this.redis, keys, now, id, '', 'cancelled', error);
+    return edits.cancel.run(this.redis, keys, now, id, '', 'cancelled', error);
   }
 
   update(_now: number, id: string, input: string, queue: QueueName | undefined, due: number) {
@@ -124,7 +126,7 @@ class ScriptEngine implements Engine {
     const to = queue === undefined ? 0 : ['scheduled', 'high', 'normal', 'low'].indexOf(queue) + 2;
     const score = queue === 'scheduled' ? due / 1000 : '';
     const keys = [jobs, scheduled, high, normal, low, wake];
-    return scripts.update.run(this.redis, keys, id, '', to, score, 0, '', [input]);
+    return edits.update.run(this.redis, keys, id, '', to, score, 0, '', [input]);
   }
 
   async drain(now: number, states: readonly WaitingState[]) {
@@ -135,7 +137,7 @@ class ScriptEngine implements Engine {
       let cursor = '0';
       do {
         const keys = [jobs, locks, channel, this.k[queue]];
-        const step = await scripts.drain.run(this.redis, keys, now, 1e9, cursor, kind);
+        const step = await edits.drain.run(this.redis, keys, now, 1e9, cursor, kind);
         ids.push(...step.ids);
         cursor = step.cursor;
       } while (cursor !== '0');
@@ -145,7 +147,7 @@ class ScriptEngine implements Engine {
 
   async pause(now: number, paused: boolean) {
     const { control, scheduled, high, normal, low, wake } = this.k;
-    await scripts.pause.run(this.redis, [control, scheduled, high, normal, low, wake], now, paused ? 1 : 0);
+    await edits.pause.run(this.redis, [control, scheduled, high, normal, low, wake], now, paused ? 1 : 0);
   }
 
   async snapshot(): Promise<Snapshot> {

@@ -46,7 +46,7 @@ export function steppedClient(url: string, between: BetweenParts) {
       hooks: new StoreHooks(),
       index: new FunctionIndex(keysOf),
     },
-    questions: new SteppedQuestions(commands, keysOf, TIMEOUT_MS),
+    questions: new SteppedQuestions(commands, keysOf, TIMEOUT_MS, async (_, refusal) => refusal),
     ...{ prefix: undefined, scheduleIndex: undefined, clock: undefined, onProblem: undefined },
     note: () => undefined,
     now: () => '',

@@ -1,3 +1,5 @@
+import * as edits from '../../lib/gearmonkey/features/edits/edit-scripts.js';
+import { unique } from '../../lib/gearmonkey/features/unique/unique-scripts.js';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { lastValueFrom } from 'rxjs';
@@ -55,11 +57,8 @@ describe('the rights of docs/operate/security.md', () => {
   afterAll(() => trace.stop());
 
   it.each([
-    [
-      'client',
-      [scripts.enqueue, scripts.unique, scripts.cancel, scripts.update, scripts.expire, scripts.presence],
-    ],
-    ['operator', [scripts.pause, scripts.drain, views.mend]],
+    ['client', [scripts.enqueue, unique, edits.cancel, edits.update, scripts.expire, scripts.presence]],
+    ['operator', [edits.pause, edits.drain, views.mend]],
     ['viewer', [views.overview, views.listJobs, views.findJobs]],
     ['scheduler', [schedules, writeSchedule, enterSchedule]],
     [

@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Redis } from 'ioredis';
+import * as edits from '../../lib/gearmonkey/features/edits/edit-scripts.js';
 import * as schedules from '../../lib/gearmonkey/features/schedules/schedule-scripts.js';
 import * as scripts from '../../lib/gearmonkey/core/wire/scripts.js';
+import { unique } from '../../lib/gearmonkey/features/unique/unique-scripts.js';
 import * as views from '../../lib/gearmonkey/features/views/view-scripts.js';
 import { until } from './until.js';
 
@@ -22,7 +24,10 @@ export interface Traced {
 }
 
 const NAMES = new Map(
-  Object.entries({ ...scripts, ...schedules, ...views }).map(([name, { sha }]) => [sha, name]),
+  Object.entries({ ...scripts, ...edits, unique, ...schedules, ...views }).map(([name, { sha }]) => [
+    sha,
+    name,
+  ]),
 );
 
 /** A script that a test sends in place of ours has its name. */

@@ -4,8 +4,8 @@ import type { JobFeeds } from './client/job-feeds.js';
 import type { JobReader } from './client/job-handle.js';
 import type { JobStore } from './client/job-store.js';
 import type { KnownFunctions } from './client/known-functions.js';
-import type { CreateWay } from './client/enqueue-call.js';
-import type { EnqueueWay, NewJobs, Place } from './client/new-jobs.js';
+import type { AnyJobDefinition } from '../../job/job-definition.js';
+import type { EnqueueWay, NewJobs, PlaceHook } from './client/new-jobs.js';
 import type { SourceFeatures, SourceServer } from './source/source-features.js';
 import type { StoreServer } from './client/store-server.js';
 import type { ExplainMore } from './wire/rights.js';
@@ -40,10 +40,10 @@ export interface Feature<Store extends JobStore = JobStore> {
   handle?(core: ClientCore<Store>): Partial<JobReader>;
   /** Another way to create a job than at once in a queue. */
   enqueue?(core: ClientCore<Store>): EnqueueWay;
-  /** Where jobs go, such as their keys. */
-  readonly place?: Place;
-  /** A script of its own that creates jobs. */
-  readonly create?: CreateWay;
+  /** Where jobs go, such as their keys. It may create them with a script of its own. */
+  readonly place?: PlaceHook;
+  /** What `place` reads of definitions: jobs of a function without any of it take the short way. */
+  readonly settings?: readonly (keyof AnyJobDefinition)[];
 }
 
 /** Gives `host` the methods and getters of a class, which call those of the object that `partOf` returns. */

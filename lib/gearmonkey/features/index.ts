@@ -47,3 +47,6 @@ export const FEATURES: readonly Feature<GearMonkeyStore>[] = [
   unique,
   views,
 ];
+
+/** What features read of definitions when jobs are created. */
+export const JOB_SETTINGS = FEATURES.flatMap(({ settings = [] }) => settings);

@@ -1,7 +1,7 @@
+import * as edits from '../../../lib/gearmonkey/features/edits/edit-scripts.js';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { DrainedKind } from '../../../lib/gearmonkey/features/edits/edit-store.js';
 import { keysOf, type Queue } from '../../../lib/gearmonkey/core/wire/protocol.js';
-import * as scripts from '../../../lib/gearmonkey/core/wire/scripts.js';
 import { ChannelLog } from '../../conformance/wire.js';
 import { useRedis } from '../../support/use-redis.js';
 import { claim, enqueue, NOW } from './scripts.js';
@@ -13,7 +13,7 @@ const STEP = 250;
 
 function drain(fn: string, queue: Queue, last = 1e6, cursor = '0', kind: DrainedKind = '') {
   const { jobs, locks, channel, [queue]: drained } = keysOf(fn);
-  return scripts.drain.run(server.redis, [jobs, locks, channel, drained], NOW, last, cursor, kind);
+  return edits.drain.run(server.redis, [jobs, locks, channel, drained], NOW, last, cursor, kind);
 }
 
 const waiting = async (fn: string) => (await server.redis.lrange(`queue:${fn}:normal`, 0, -1)).toReversed();

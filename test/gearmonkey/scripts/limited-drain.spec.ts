@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { DrainedKind } from '../../../lib/gearmonkey/features/edits/edit-store.js';
-import { drainLimited } from '../../../lib/gearmonkey/core/wire/scripts.js';
+import { drainLimited } from '../../../lib/gearmonkey/features/edits/edit-scripts.js';
 import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
 import { useRedis } from '../../support/use-redis.js';
 import { claim, enqueueLimited, expire, NOW } from './scripts.js';

@@ -1,6 +1,6 @@
+import * as edits from '../../../lib/gearmonkey/features/edits/edit-scripts.js';
 import { describe, expect, it } from '@jest/globals';
 import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
-import * as scripts from '../../../lib/gearmonkey/core/wire/scripts.js';
 import { useRedis } from '../../support/use-redis.js';
 import { claim, enqueue, LEASE_MS, look, NOW } from './scripts.js';
 
@@ -9,7 +9,7 @@ const server = useRedis();
 function pause(fn: string, paused = true, now = NOW) {
   const { control, scheduled, high, normal, low, wake } = keysOf(fn);
   const keys = [control, scheduled, high, normal, low, wake];
-  return scripts.pause.run(server.redis, keys, now, paused ? 1 : 0);
+  return edits.pause.run(server.redis, keys, now, paused ? 1 : 0);
 }
 
 const marked = async (fn: string) => (await server.redis.llen(`wake:${fn}`)) === 1;

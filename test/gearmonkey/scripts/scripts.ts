@@ -1,3 +1,5 @@
+import * as edits from '../../../lib/gearmonkey/features/edits/edit-scripts.js';
+import { unique as uniqueScript } from '../../../lib/gearmonkey/features/unique/unique-scripts.js';
 import type { Redis } from 'ioredis';
 import { keysOf, type KeptText } from '../../../lib/gearmonkey/core/wire/protocol.js';
 import * as limitScripts from '../../../lib/gearmonkey/features/limits/limit-scripts.js';
@@ -196,7 +198,7 @@ export function cancel(redis: Redis, fn: string, id: string, now = NOW, mark: nu
   const k = keysOf(fn);
   const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
   keys.push(k.wake);
-  return scripts.cancel.run(redis, keys, now, id, mark, 'cancelled', CANCELLED);
+  return edits.cancel.run(redis, keys, now, id, mark, 'cancelled', CANCELLED);
 }
 
 /** Milliseconds that a presence holds. */
@@ -278,5 +280,5 @@ export function unique(
     rule ?? (key === '' ? '' : 'unfinished'),
     key,
   ]);
-  return scripts.unique.run(redis, keys, now, call, memory, mark, score, clock, values);
+  return uniqueScript.run(redis, keys, now, call, memory, mark, score, clock, values);
 }

@@ -1,6 +1,6 @@
+import * as edits from '../../../lib/gearmonkey/features/edits/edit-scripts.js';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
-import * as scripts from '../../../lib/gearmonkey/core/wire/scripts.js';
 import { useRedisServer } from '../../support/use-redis.js';
 import { claim, enqueue, enqueueLimited, NOW } from './scripts.js';
 
@@ -23,7 +23,7 @@ function update(fn: string, id: string, { to, score, input, mark = '', key }: Ch
   const keys = [jobs, ...QUEUES.map((queue) => queues[queue]), wake];
   const target = to ? QUEUES.indexOf(to) + 2 : 0;
   const inputs = input === undefined ? [] : [input];
-  return scripts.update.run(
+  return edits.update.run(
     redis,
     keys,
     id,

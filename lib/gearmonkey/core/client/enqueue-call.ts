@@ -1,12 +1,20 @@
 import * as scripts from '../wire/scripts.js';
 import type { Payload } from '../../../job/codec.js';
-import type { UniqueRule } from '../../../job/unique.js';
 import { OWN_OPTIONS } from '../wire/job-options.js';
-import type { EnqueuedKey, PlacedUnique, Placement } from './job-store.js';
+import type { EnqueuedKey } from './enqueued-key.js';
 import type { Cluster, Redis } from 'ioredis';
 import { systemClock, type Clock } from '../../../job/clock.js';
 import { markAt, type FunctionKeys } from '../wire/protocol.js';
-import { dueText, expiryAt } from './placement.js';
+import {
+  dueText,
+  expiryAt,
+  type CallPlacement,
+  type CreateWay,
+  type FeatureJobs,
+  type Head,
+  type JobsOfCall,
+  type Placement,
+} from './placement.js';
 import { NotDurableError, PartlyEnqueuedError } from '../../../job/server-errors.js';
 
 /** Most jobs that one script call creates. */
@@ -14,38 +22,18 @@ export const MAX_BATCH = 250;
 /** Most characters or bytes of a call. The server reads one call while it runs another, so several small ones are faster. */
 export const MAX_BATCH_SIZE = 256 * 1024;
 
-/** What the jobs of a call have in common. */
-export interface CallPlacement extends Pick<Placement, 'queue' | 'score' | 'delay' | 'expiresIn' | 'limit'> {
-  /** Milliseconds, in place of `score` and `delay`. */
-  readonly debounce?: number | undefined;
-  /** Whether it goes after all calls before it, as one of a function with a strict order. */
-  readonly inOrder?: true;
-}
-
-/** The unique key of one job. */
-interface UniqueJob {
-  readonly rule: UniqueRule;
-  readonly key: string;
-}
-
 /** One call of the script, which creates jobs of one function and queue. */
-export interface Call {
-  readonly fn: string;
-  readonly placement: CallPlacement;
-  /** The mark of its first job. */
-  readonly mark: number;
+export interface Call extends JobsOfCall {
   readonly inputs: Payload[];
-  /** The options of each job as JSON, or ''. */
   readonly options: string[];
-  /** The key of each job of a function with a limit. */
-  readonly limitKeys: string[];
   /** Most jobs that it takes if they are enqueued one by one. */
   readonly most: number;
   size: number;
   /** When it fails, by `performance.now()`. */
   readonly until: number;
-  /** Unique jobs by their index; undefined if there are none. */
-  unique?: Map<number, UniqueJob>;
+  /** That of the feature which creates its jobs, and what it knows of each, by index. */
+  way?: CreateWay;
+  each?: unknown[];
   /** Jobs that the server has acknowledged; replicas may not have them yet. */
   acknowledged?: readonly EnqueuedKey[];
 }
@@ -55,33 +43,18 @@ export interface Batch extends Call {
   readonly keys: Promise<readonly EnqueuedKey[]>;
 }
 
-/** The queue of new jobs, and when they are due. */
-export function callPlacementOf(placement: Placement): CallPlacement {
-  const { queue, score, delay, expiresIn, unique, limit, inOrder } = placement;
-  // Of debounced jobs of a key the last input is that of the last call.
-  if (unique?.rule.kind === 'debounce')
-    return { queue, expiresIn, debounce: unique.rule.span, inOrder: true };
-  const limited = limit && { limit: { ...limit, keys: [] } };
-  return { queue, score, delay, expiresIn, ...(inOrder && { inOrder }), ...limited };
+/** What the call of new jobs is about. */
+export function callPlacementOf(placed: Placement): CallPlacement {
+  const { queue, score, delay, expiresIn, inOrder, apart, alone } = placed;
+  return { queue, score, delay, expiresIn, inOrder, apart, alone };
 }
 
-/**
- * Which jobs share a call: those of a function without anything to say where they go, and others that say the same. Jobs
- * with tags are apart, so that those alone are refused if the user has no right to tags.
- */
+/** Which jobs share a call: those of a function without anything to say where they go, and others that say the same. */
 export function callKeyOf(fn: string, placed: Placement): string {
-  const { queue, score, delay, expiresIn, limit, unique, inOrder, options = '' } = placed;
-  const isTagged = options !== '' && hasTags(options);
-  const time = score ?? delay ?? expiresIn;
-  const goesApart = limit !== undefined || inOrder || unique?.rule.kind === 'debounce' || isTagged;
-  const isPlain = queue === 'normal' && time === undefined && !goesApart;
+  const { queue, score, delay, expiresIn, inOrder, apart } = placed;
+  const isPlain = queue === 'normal' && (score ?? delay ?? expiresIn ?? inOrder ?? apart) === undefined;
   // A function's name has no white space.
-  return isPlain ? fn : ` ${JSON.stringify([fn, callPlacementOf(placed), isTagged])}`;
-}
-
-/** Whether options, as JSON, have tags. A user may have no right to their index. */
-export function hasTags(options: string): boolean {
-  return options.includes('"tags":') && (JSON.parse(options) as { tags?: unknown }).tags !== undefined;
+  return isPlain ? fn : ` ${JSON.stringify([fn, callPlacementOf(placed)])}`;
 }
 
 /** Options are sent once if all jobs have the same. */
@@ -91,25 +64,25 @@ export function jobArguments({ inputs, options }: Call): [shared: string, jobs: 
   return [OWN_OPTIONS, inputs.flatMap((input, index) => [input, options[index] ?? ''])];
 }
 
-/** Adds the unique keys of jobs whose inputs begin at `from`; `first` is the index of the first key. */
-export function addUnique(
+/** Leaves a call to a feature, which knows jobs whose inputs begin at `from`; `first` is the index of the first in what it says. */
+export function giveTo(
   call: Call,
   from: number,
-  { rule, keys }: PlacedUnique,
+  { way, each }: FeatureJobs,
   first: number,
   count: number,
 ): void {
-  call.unique ??= new Map();
-  for (let i = 0; i < count; i++) call.unique.set(from + i, { rule, key: keys[first + i] ?? '' });
+  call.way = way;
+  call.each ??= [];
+  for (let i = 0; i < count; i++) call.each[from + i] = each[first + i];
 }
 
 /** Whether these jobs need another call. */
 export function isFull(
-  { inputs, size, most: joined, placement: { limit } }: Call,
+  { inputs, size, most: joined, placement: { alone } }: Call,
   more: readonly Payload[],
 ): boolean {
-  // A call is refused as a whole, so it has the jobs of one caller.
-  if (limit?.onFull === 'refuse') return true;
+  if (alone) return true;
   const most = more.length === 1 ? joined : MAX_BATCH;
   return inputs.length + more.length > most || size > MAX_BATCH_SIZE;
 }
@@ -141,48 +114,25 @@ export interface CreateOptions {
   /** Seconds for which the server remembers the call. */
   readonly memorySeconds: number;
   readonly clock?: Pick<Clock, 'now'> | undefined;
-  readonly ways: readonly CreateWay[];
-}
-
-/** The arguments that the scripts have in common. */
-export type Head = readonly [created: number, call: number, memorySeconds: number, mark: number];
-
-/** What a feature's script gets beside the jobs. */
-export interface CreateCall {
-  readonly k: FunctionKeys;
-  /** The key of the sender. */
-  readonly sender: string;
-  readonly head: Head;
-  readonly times: scripts.Times;
-  /** That of a test; '' is the server's time. */
-  readonly time: number | '';
-}
-
-/** A feature's way to create jobs, with a script of its own. */
-export interface CreateWay {
-  wants(call: Call): boolean;
-  /** Returns the jobs' keys, or the last id if all are new: they have ids in a row. */
-  create(redis: Redis | Cluster, call: Call, how: CreateCall): Promise<number | EnqueuedKey[]>;
 }
 
 /** Creates the jobs of a call with the script that they need. @throws LimitFullError, ConfigurationError */
 export async function createJobs(
   redis: Redis | Cluster,
   call: Call,
-  { sender, memorySeconds, clock, ways }: CreateOptions,
+  { sender, memorySeconds, clock }: CreateOptions,
 ): Promise<EnqueuedKey[]> {
-  const { inputs, mark, placement } = call;
+  const { inputs, mark, placement, way, each = [] } = call;
   const { k } = sender;
   const now = (clock ?? systemClock).now();
-  const { score, delay, debounce, expiresIn } = placement;
-  const hasTimes = (score ?? delay ?? debounce ?? expiresIn) !== undefined;
-  const times = hasTimes ? timesOf(placement, clock) : '';
+  const { score, delay, expiresIn } = placement;
+  // A feature's script knows the clock of a test.
+  const times =
+    (score ?? delay ?? expiresIn) === undefined ? '' : timesOf(placement, way ? undefined : clock);
   const head: Head = [now, sender.calls, memorySeconds, mark];
-  const isPlain = !call.unique && !placement.limit;
-  const way = isPlain ? undefined : ways.find((one) => one.wants(call));
   const keys = [k.ids, k.jobs, k[placement.queue], k.channel, k.wake, sender.key];
   const last = way
-    ? await way.create(redis, call, { k, sender: sender.key, head, times, time: clock ? now : '' })
+    ? await way.create(redis, call, each, { k, sender: sender.key, head, times, time: clock ? now : '' })
     : await scripts.enqueue.run(redis, keys, ...head, times, ...jobArguments(call));
   if (typeof last !== 'number') return last;
   const first = last - inputs.length + 1;
@@ -191,13 +141,12 @@ export async function createJobs(
 
 /** Spans go by the server's clock, except in a test, whose clock the script of plain jobs doesn't know. */
 function timesOf(
-  { score, delay, debounce, expiresIn }: CallPlacement,
+  { score, delay, expiresIn }: CallPlacement,
   clock: Pick<Clock, 'now'> | undefined,
 ): scripts.Times {
-  const due = debounce === undefined ? dueText({ score, delay }, clock) : `+${debounce}`;
+  const due = dueText({ score, delay }, clock);
   if (expiresIn === undefined) return due;
-  const ofTest = clock && debounce === undefined;
-  return `${due}:${ofTest ? expiryAt({ score, delay, expiresIn }, clock.now()) : `+${expiresIn}`}`;
+  return `${due}:${clock ? expiryAt({ score, delay, expiresIn }, clock.now()) : `+${expiresIn}`}`;
 }
 
 /**

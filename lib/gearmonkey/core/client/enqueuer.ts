@@ -14,14 +14,12 @@ import { isReply } from '../../../redis/redis-errors.js';
 import { isOutage, retryWhileUnreachable } from '../../../redis/retry.js';
 import {
   createJobs,
-  type CreateWay,
-  addUnique,
+  giveTo,
   closeInOrder,
   createdOf,
   isFull,
   callKeyOf,
   callPlacementOf,
-  hasTags,
   type Batch,
   type Call,
   type Sender,
@@ -50,8 +48,6 @@ const JOIN_PART = 0.1;
 const WAIT_MS = 250;
 
 export interface EnqueuerOptions {
-  /** Those of features. @default none */
-  readonly ways?: readonly CreateWay[];
   /** Knows the rights that features need. */
   readonly explainMore?: ExplainMore;
   /** Milliseconds after which an enqueue fails. */
@@ -100,7 +96,7 @@ export class Enqueuer {
     placed: Placement,
     first: number,
   ): Promise<EnqueuedKey[]> {
-    const { options = '', unique, limit } = placed;
+    const { options = '', feature } = placed;
     const key = callKeyOf(fn, placed);
     let batch = this.batches.get(key);
     if (!batch || isFull(batch, inputs) || this.isOld(batch)) {
@@ -114,8 +110,7 @@ export class Enqueuer {
       batch.options.push(options);
       batch.size += input.length + options.length;
     }
-    if (limit) batch.limitKeys.push(...limit.keys.slice(first, first + inputs.length));
-    if (unique) addUnique(batch, from, unique, first, inputs.length);
+    if (feature) giveTo(batch, from, feature, first, inputs.length);
     return batch.keys.then(
       (keys) => keys.slice(from, to),
       (error: unknown) => {
@@ -138,7 +133,6 @@ export class Enqueuer {
       mark: newMark(),
       inputs: [],
       options: [],
-      limitKeys: [],
       most: sender.open === 0 ? MAX_JOINED : MAX_BATCH,
       size: 0,
       until: performance.now() + this.options.timeout,
@@ -178,14 +172,14 @@ export class Enqueuer {
     const { fn, until } = call;
     sender.calls += 1;
     const { connection } = this;
-    const { replicas, clock, timeout, ways = [] } = this.options;
+    const { replicas, clock, timeout } = this.options;
     const memorySeconds = MEMORY_SECONDS + Math.ceil(timeout / 1000);
     const attempt = async (left: number) => {
       // WAIT covers only writes of its own connection, so a redirected call would not count.
       const redis = await (replicas === undefined
         ? connection.ready(left)
         : connection.holder(sender.key, left));
-      call.acknowledged = await createJobs(redis, call, { sender, memorySeconds, clock, ways });
+      call.acknowledged = await createJobs(redis, call, { sender, memorySeconds, clock });
       return replicas === undefined
         ? call.acknowledged
         : this.durable(redis, call, call.acknowledged, replicas);
@@ -204,13 +198,12 @@ export class Enqueuer {
     }
   }
 
-  private async refusal({ fn, placement, options }: Call, error: unknown): Promise<RefusedError> {
+  private async refusal(call: Call, error: unknown): Promise<RefusedError> {
+    const { fn } = call;
     const { connection } = this;
     const k = this.keysOf(fn);
-    const shared = placement.limit?.rules.shared;
-    const more = async () => (await this.options.explainMore?.(connection, error, fn, k, shared)) ?? error;
-    const why = await explainToClient(connection, error, fn, k, { tagged: options.some(hasTags), more });
-    return new RefusedError(`A job of "${fn}"`, why);
+    const more = async () => (await this.options.explainMore?.(connection, error, fn, k, call)) ?? error;
+    return new RefusedError(`A job of "${fn}"`, await explainToClient(connection, error, fn, k, more));
   }
 
   /** Waits until replicas have jobs that were created otherwise, if the option demands it. @throws NotDurableError */

@@ -8,7 +8,7 @@ import type { EnqueuedKey } from './enqueued-key.js';
 import type { Placement } from './placement.js';
 
 export type { EnqueuedKey };
-export type { Place, PlacedLimit, PlacedUnique, Placement } from './placement.js';
+export type { Place, Placement } from './placement.js';
 
 /** Progress of a job, with its mark if the server has marks. */
 export interface MarkedProgress extends Progress {

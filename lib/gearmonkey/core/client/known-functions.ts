@@ -13,14 +13,13 @@ import {
   ChangedByCodecError,
   ConfigurationError,
   InvalidOptionError,
+  type PayloadPart,
   PayloadTooLargeError,
   UnknownFunctionError,
   ValidationError,
 } from '../../../job/errors.js';
-import type { Limit } from '../../../job/limit.js';
 import { functionName, type AnyJobDefinition, type FunctionRef } from '../../../job/job-definition.js';
 import { validate } from '../../../job/standard-schema.js';
-import type { Unique } from '../../../job/unique.js';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 
 /** Options for payloads. */
@@ -38,6 +37,12 @@ export function maxPayloadBytesOf({ maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES 
   return maxPayloadBytes;
 }
 
+/** What a client encodes. */
+type SentPart = Exclude<PayloadPart, 'step output'>;
+
+/** The part of a definition that a handler may say instead. */
+export type HandlerSettings = Pick<AnyJobDefinition, 'limit'>;
+
 /** The functions that a client knows, with their codecs and schemas. */
 export class KnownFunctions {
   private readonly definitions = new Map<string, AnyJobDefinition>();
@@ -49,8 +54,10 @@ export class KnownFunctions {
     options: PayloadOptions,
     /** Whether other functions than the registered ones are refused. */
     private readonly restricted: boolean,
-    /** The functions that this process has handlers of, and their limits, which go before those of definitions. */
-    readonly handlerLimits: Map<string, Limit | undefined> = new Map(),
+    /** What features read of definitions when jobs are created: a job of a function with any of it is no plain one. */
+    private readonly settings: readonly (keyof AnyJobDefinition)[],
+    /** The functions that this process has handlers of, and what those say, which goes before definitions. */
+    readonly handlers: Map<string, HandlerSettings> = new Map(),
   ) {
     this.codec = codecOf(options.codec);
     this.maxPayloadBytes = maxPayloadBytesOf(options);
@@ -82,9 +89,9 @@ export class KnownFunctions {
     return name;
   }
 
-  /** Of definitions, and of handlers with a limit. */
+  /** The functions of this process: those with definitions, and those with handlers. */
   names(): string[] {
-    return [...new Set([...this.definitions.keys(), ...this.handlerLimits.keys()])];
+    return [...new Set([...this.definitions.keys(), ...this.handlers.keys()])];
   }
 
   /** Whether `nameOf` accepts this name. */
@@ -96,14 +103,13 @@ export class KnownFunctions {
     return this.definitionOf(ref)?.codec ?? this.codec;
   }
 
-  /** How long its jobs may wait until they are begun, in milliseconds. */
-  expiresOf(ref: FunctionRef): number | undefined {
-    return this.definitionOf(ref)?.expires;
-  }
-
-  /** What limits its jobs. */
-  limitOf(ref: FunctionRef): Limit | undefined {
-    return this.handlerLimits.get(this.nameOf(ref)) ?? this.definitionOf(ref)?.limit;
+  /** What the handler of this process says, or else the definition. */
+  setting<Name extends keyof AnyJobDefinition>(
+    ref: FunctionRef,
+    name: Name,
+  ): AnyJobDefinition[Name] | undefined {
+    const handler: Partial<AnyJobDefinition> | undefined = this.handlers.get(this.nameOf(ref));
+    return handler?.[name] ?? this.definitionOf(ref)?.[name];
   }
 
   /**
@@ -114,29 +120,19 @@ export class KnownFunctions {
   plain(ref: FunctionRef, input: unknown): [fn: string, Payload] | undefined {
     const fn = this.nameOf(ref);
     const definition = this.definitionOf(ref);
-    if (definition?.input || definition?.unique || definition?.expires !== undefined) return undefined;
-    if (this.handlerLimits.get(fn) ?? definition?.limit) return undefined;
+    if (definition?.input || definition?.expires !== undefined) return undefined;
+    for (const name of this.settings) if (this.setting(ref, name) !== undefined) return undefined;
     return [fn, this.write(definition?.codec, fn, input)];
   }
 
-  /** The functions of this process: those with definitions, and those with handlers. */
-  own(): string[] {
-    return [...new Set([...this.definitions.keys(), ...this.handlerLimits.keys()])];
-  }
-
-  /** This process has a handler of a function; its limit applies. */
-  addHandler(fn: string, limit: Limit | undefined): void {
-    this.handlerLimits.set(fn, limit);
+  /** This process has a handler of a function, which may say something instead of its definition. */
+  addHandler(fn: string, settings: HandlerSettings): void {
+    this.handlers.set(fn, settings);
   }
 
   /** Undoes `addHandler`. */
   removeHandler(fn: string): void {
-    this.handlerLimits.delete(fn);
-  }
-
-  /** Which job stands for a new one of the same key. */
-  uniqueOf(ref: FunctionRef): Unique | undefined {
-    return this.definitionOf(ref)?.unique;
+    this.handlers.delete(fn);
   }
 
   /**
@@ -165,17 +161,12 @@ export class KnownFunctions {
     }
   }
 
-  /** Encodes the data of a signal. @throws NotSerializableError, PayloadTooLargeError */
-  encodeSignal(ref: FunctionRef, data: unknown): Payload {
-    return this.write(this.codecOf(ref), this.nameOf(ref), data, 'signal');
+  /** Encodes what is sent to a job beside its input. @throws NotSerializableError, PayloadTooLargeError */
+  encodeAs(part: SentPart, ref: FunctionRef, data: unknown): Payload {
+    return this.write(this.codecOf(ref), this.nameOf(ref), data, part);
   }
 
-  private write(
-    codec: Codec | undefined,
-    fn: string,
-    value: unknown,
-    what: 'input' | 'signal' = 'input',
-  ): Payload {
+  private write(codec: Codec | undefined, fn: string, value: unknown, what: SentPart = 'input'): Payload {
     const payload = write(codec ?? this.codec, fn, what, value);
     const bytes = payloadBytes(payload);
     if (bytes > this.maxPayloadBytes) throw new PayloadTooLargeError(fn, what, bytes, this.maxPayloadBytes);

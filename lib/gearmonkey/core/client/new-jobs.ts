@@ -4,7 +4,6 @@ import { InvalidOptionError, NoWorkersError } from '../../../job/errors.js';
 import type { GivenHeaders } from '../../../job/headers.js';
 import { instrumentation, tracedEnqueue, type EnqueueEvent } from '../../../job/instrumentation.js';
 import type { FunctionRef } from '../../../job/job-definition.js';
-import type { Unique } from '../../../job/unique.js';
 import {
   enqueueThrough,
   type EnqueueMiddleware,
@@ -19,7 +18,6 @@ import {
   checkRun,
   checkRunMany,
   placementOf,
-  uniqueOf,
   type AddedOptions,
   type AnyRunOptions,
   type RunManyOptions,
@@ -73,22 +71,25 @@ export interface EnqueueWay {
   ): Promise<AwaitedKey>;
 }
 
-/**
- * Adds to where jobs go with these inputs, such as keys.
- *
- * @throws InvalidOptionError, LimitKeyError, and what the user's functions throw
- */
-export type Place = (
-  functions: KnownFunctions,
-  ref: FunctionRef,
-  placement: Placement,
-  unique: Unique | undefined,
-  inputs: readonly unknown[],
-) => Placement;
+/** What a feature has to say of where new jobs go. It is asked for each, so it does nothing for most. */
+export interface PlaceHook {
+  /** The options with what follows from the feature's own. @throws InvalidOptionError */
+  options?(functions: KnownFunctions, ref: FunctionRef, options: AnyRunOptions): AnyRunOptions;
+
+  /** The place with what it adds, such as keys. @throws InvalidOptionError, LimitKeyError, and what the user's functions throw */
+  place(
+    functions: KnownFunctions,
+    ref: FunctionRef,
+    placement: Placement,
+    options: AnyRunOptions,
+    inputs: readonly unknown[],
+  ): Placement;
+}
 
 /** What features have to do with new jobs. */
 export interface EnqueueWays {
-  readonly placing: readonly Place[];
+  /** By the feature's name. */
+  readonly placing: ReadonlyMap<string, PlaceHook>;
   readonly others: readonly EnqueueWay[];
 }
 
@@ -184,16 +185,30 @@ export class NewJobs {
     );
   }
 
-  /** Where jobs go that features may have a say in. */
-  private place(
+  /** Where jobs go, with what features add. */
+  place(
     ref: FunctionRef,
     placement: Placement,
-    unique: Unique | undefined,
+    options: AnyRunOptions,
     inputs: readonly unknown[],
+    hooks: Iterable<PlaceHook> = this.ways.placing.values(),
   ): Placement {
     let placed = placement;
-    for (const place of this.ways.placing) placed = place(this.functions, ref, placed, unique, inputs);
+    for (const hook of hooks) placed = hook.place(this.functions, ref, placed, options, inputs);
     return placed;
+  }
+
+  /** The same with what one feature adds, if there is that. */
+  placeBy(feature: string, ...job: [FunctionRef, Placement, AnyRunOptions, readonly unknown[]]): Placement {
+    const hook = this.ways.placing.get(feature);
+    return this.place(...job, hook ? [hook] : []);
+  }
+
+  private withFeatures(ref: FunctionRef, options: AnyRunOptions): AnyRunOptions {
+    let changed = options;
+    for (const hook of this.ways.placing.values())
+      changed = hook.options?.(this.functions, ref, changed) ?? changed;
+    return changed;
   }
 
   private event(ref: FunctionRef, count: number, headers: Record<string, string>): EnqueueEvent {
@@ -210,12 +225,11 @@ export class NewJobs {
   ): Promise<AwaitedKey> {
     for (const way of this.ways.others)
       if (way.wants(options)) return way.one(ref, input, options, { reply, traced });
-    const unique = uniqueOf(options, this.functions.uniqueOf(ref));
-    const placement = placementOf(options, { ...this.added(ref), traced, reply, unique: unique?.rule });
+    const placement = placementOf(this.withFeatures(ref, options), { ...this.added(ref), traced, reply });
     const encoded = this.functions.encode(ref, input);
     const payload = encoded instanceof Promise ? await encoded : encoded;
     // A schema has checked the input that the key is made from.
-    const placed = this.place(ref, placement, unique, [input]);
+    const placed = this.place(ref, placement, options, [input]);
     if (options.rollCall) await this.requireWorkers(ref);
     const [key] = (await this.store.enqueue(this.functions.nameOf(ref), [payload], placed)) as [EnqueuedKey];
     const expiresIn = spanUntilExpiry(placement);
@@ -245,15 +259,14 @@ export class NewJobs {
     // All are checked and encoded before the first is sent.
     for (const { inputs, options: given } of runs) {
       const options = checkRunMany(given);
-      const unique = uniqueOf(options, this.functions.uniqueOf(ref));
-      const placement = placementOf(options, { ...this.added(ref), traced, unique: unique?.rule });
+      const placement = placementOf(this.withFeatures(ref, options), { ...this.added(ref), traced });
       if (!Array.isArray(inputs)) throw new InvalidOptionError('inputs', inputs, 'a list');
       const payloads: Payload[] = [];
       for (const input of inputs as readonly unknown[]) {
         const payload = this.functions.encode(ref, input);
         payloads.push(payload instanceof Promise ? await payload : payload);
       }
-      const placed = this.place(ref, placement, unique, inputs);
+      const placed = this.place(ref, placement, options, inputs);
       if (options.rollCall) await this.requireWorkers(ref);
       if (payloads.length > 0) ready.push({ payloads, placed });
     }
@@ -273,6 +286,6 @@ export class NewJobs {
   /** What the module and the definition add to a job's options. */
   added(ref: FunctionRef): AddedOptions {
     const now = (this.store.clock ?? systemClock).now();
-    return { headers: this.headers?.(), expires: this.functions.expiresOf(ref), now };
+    return { headers: this.headers?.(), expires: this.functions.setting(ref, 'expires'), now };
   }
 }

@@ -1,7 +1,9 @@
+import type { Cluster, Redis } from 'ioredis';
 import type { Clock } from '../../../job/clock.js';
-import type { Limit } from '../../../job/limit.js';
-import type { UniqueRule } from '../../../job/unique.js';
-import type { Queue } from '../wire/protocol.js';
+import type { Payload } from '../../../job/codec.js';
+import type { FunctionKeys, Queue } from '../wire/protocol.js';
+import type { Times } from '../wire/scripts.js';
+import type { EnqueuedKey } from './enqueued-key.js';
 
 /** The queue and options of new jobs. */
 export interface Placement {
@@ -16,26 +18,70 @@ export interface Placement {
   readonly expires?: number;
   /** Milliseconds from when they may run to when they expire, instead of `expires`; the options get the time from the store. */
   readonly expiresIn?: number;
-  /** What they are limited by; absent for functions without a limit, and for unique jobs, which workers file. */
-  readonly limit?: PlacedLimit;
-  /** Present if another job may stand for a new one. */
-  readonly unique?: PlacedUnique;
-  /** True for functions with a strict order: jobs are created in the order of the calls, also when connections break. */
+  /** Jobs are created in the order of the calls, also when connections break. */
   readonly inOrder?: true;
+  /** Only jobs that say the same share a call: Redis may refuse it for what is said here. */
+  readonly apart?: string;
+  /** They share no call with the jobs of another caller, as it is refused as a whole. */
+  readonly alone?: true;
+  /** Present if a feature creates them. */
+  readonly feature?: FeatureJobs;
 }
 
-/** The limit of new jobs. */
-export interface PlacedLimit extends Pick<Limit, 'rules' | 'onFull' | 'replace'> {
-  /** The key of each new job. */
-  readonly keys: readonly string[];
+/** What the jobs of a call have in common. */
+export type CallPlacement = Pick<
+  Placement,
+  'queue' | 'score' | 'delay' | 'expiresIn' | 'inOrder' | 'apart' | 'alone'
+>;
+
+/** Jobs that a feature creates, with a script of its own. */
+export interface FeatureJobs<Each = unknown> {
+  readonly way: CreateWay<Each>;
+  /** What it knows of each of them. */
+  readonly each: readonly Each[];
+  /** Why no other feature may create them, as what its option has to be; absent if it may. */
+  readonly insists?: string;
 }
 
-/** The unique keys of new jobs. */
-export interface PlacedUnique {
-  readonly rule: UniqueRule;
-  /** The key of each new job. */
-  readonly keys: readonly string[];
+/** A feature's way to create jobs. Unless its jobs are `apart`, it also creates those of their call that have nothing to do with it. */
+export interface CreateWay<Each = unknown> {
+  /**
+   * Returns the jobs' keys, or the last id if all are new: they have ids in a row.
+   *
+   * @param each what the feature knows of a job, by its index; undefined for others
+   */
+  create(
+    redis: Redis | Cluster,
+    jobs: JobsOfCall,
+    each: readonly (Each | undefined)[],
+    how: CreateCall,
+  ): Promise<number | EnqueuedKey[]>;
 }
+
+/** The jobs of one call. */
+export interface JobsOfCall {
+  readonly fn: string;
+  readonly placement: CallPlacement;
+  /** The mark of the first one. */
+  readonly mark: number;
+  readonly inputs: readonly Payload[];
+  /** The options of each as JSON, or ''. */
+  readonly options: readonly string[];
+}
+
+/** What a feature's script gets beside the jobs. */
+export interface CreateCall {
+  readonly k: FunctionKeys;
+  /** The key of the sender. */
+  readonly sender: string;
+  readonly head: Head;
+  readonly times: Times;
+  /** That of a test; '' is the server's time. */
+  readonly time: number | '';
+}
+
+/** The arguments that the scripts have in common. */
+export type Head = readonly [created: number, call: number, memorySeconds: number, mark: number];
 
 /** When a job in `scheduled` may run, in seconds since 1970. `now` is in milliseconds. */
 export function scoreOf(

@@ -6,7 +6,7 @@ import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { isReply, isTransientReply } from '../../../redis/redis-errors.js';
 import { pauseAfter } from '../../../redis/retry.js';
 import type { KeysOf } from '../wire/protocol.js';
-import { explainToPlainClient, type Explain } from '../wire/rights.js';
+import type { Explain } from '../wire/rights.js';
 
 /** How a question is asked. */
 export interface QuestionOptions {
@@ -23,7 +23,7 @@ export class RedisQuestions {
     private readonly keysOf: KeysOf,
     /** Milliseconds that a question may take. */
     private readonly timeout: number,
-    private readonly explain: Explain = explainToPlainClient,
+    private readonly explain: Explain,
   ) {}
 
   get isClosed(): boolean {

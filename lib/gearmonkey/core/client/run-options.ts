@@ -8,7 +8,7 @@ import type { JobOptions } from '../../../job/job-source.js';
 import { checkOptions, optionNames } from '../../../job/known-options.js';
 import { checkRetry, type JobRetryOptions } from '../../../job/retry.js';
 import { checkTags } from '../../../job/tags.js';
-import { checkUnique, type Unique, type UniqueOptions, type UniqueRule } from '../../../job/unique.js';
+import type { UniqueOptions } from '../../../job/unique.js';
 import type { Place, Placement } from './job-store.js';
 
 /** The queues of a function, with the protocol's names. */
@@ -128,24 +128,13 @@ export interface AddedOptions {
   readonly traced?: GivenHeaders | undefined;
   /** That of the definition, in milliseconds. */
   readonly expires?: number | undefined;
-  /** Which job stands for a new one. */
-  readonly unique?: UniqueRule | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** The option of a call, or that of the definition. @throws ConfigurationError, InvalidOptionError */
-export function uniqueOf(
-  { unique }: Pick<AnyRunOptions, 'unique'>,
-  ofDefinition: Unique | undefined,
-): Unique | undefined {
-  if (unique === undefined) return ofDefinition;
-  return unique === false ? undefined : checkUnique(unique);
-}
-
 /** @throws ConfigurationError, InvalidOptionError */
 export function placementOf(options: AnyRunOptions, added: AddedOptions): Placement {
-  const queue = added.unique?.kind === 'debounce' ? debounced(options, added.unique.span) : queueOf(options);
+  const queue = queueOf(options);
   const expiry = expiryOf(options.expires === undefined ? added.expires : options.expires, queue, added.now);
   return defined({ ...queue, options: jobOptionsOf(options, added, expiry.expires), ...expiry });
 }
@@ -219,21 +208,6 @@ export function queueOf({ priority, scheduled, delay }: AnyRunOptions): Place {
   if (delay !== undefined)
     return { queue, delay: toMilliseconds('delay', delay, { least: 0, most: MAX_SPAN_MS }) };
   return scheduled === undefined ? { queue } : { queue, score: secondsOf(scheduled) };
-}
-
-/** A debounced job waits in `scheduled` until its delay is over. */
-function debounced(
-  { priority, scheduled, delay }: AnyRunOptions,
-  span: number,
-): Pick<Placement, 'queue' | 'delay'> {
-  for (const [option, value] of Object.entries({ priority, scheduled, delay }))
-    if (value !== undefined)
-      throw new InvalidOptionError(
-        option,
-        value,
-        'absent with `unique.debounce`: its delay says when the job runs',
-      );
-  return { queue: 'scheduled', delay: span };
 }
 
 const VALID_DATE =

@@ -139,17 +139,6 @@ function clientCalls(k: FunctionKeys): Call[] {
   ];
 }
 
-/** The calls that enqueueing with tags needs, beside a client's. */
-function taggedClientCalls(k: FunctionKeys): Call[] {
-  return [
-    ['ZADD', k.tags, '0', X],
-    ['ZREM', k.tags, X],
-    ['ZRANDMEMBER', k.tags],
-    ['PTTL', k.tags],
-    ['EXPIRE', k.tags, '1'],
-  ];
-}
-
 /** The calls that need an operator's rights, beside those of a client. */
 function operatorCalls(k: FunctionKeys): Call[] {
   return [
@@ -176,24 +165,19 @@ function jobCalls(key: string): Call[] {
 }
 
 /**
- * If Redis refused a call for a missing right, returns an error that names it; otherwise returns `refusal`. A user with all
- * rights of a client lacks some of those that tags need, or features, whose rights `more` knows.
+ * If Redis refused a call for a missing right, returns an error that names it; otherwise returns `refusal`.
+ *
+ * @param more asks features: a user with all rights of a client lacks some of those that they need
  */
 export async function explainToClient(
   commands: RedisConnection,
   refusal: unknown,
   fn: string,
   k: FunctionKeys,
-  {
-    tagged = false,
-    more,
-  }: { tagged?: boolean; more?: ((refusal: unknown) => Promise<unknown>) | undefined } = {},
+  more?: (refusal: unknown) => Promise<unknown>,
 ): Promise<unknown> {
   const why = await explainRefusal(commands, refusal, clientCalls(k), `a client of "${fn}"`);
-  if (why !== refusal) return why;
-  const withTags = `a client of "${fn}" with tags`;
-  const ofTags = tagged ? await explainRefusal(commands, refusal, taggedClientCalls(k), withTags) : refusal;
-  return ofTags === refusal && more ? more(refusal) : ofTags;
+  return why === refusal && more ? more(refusal) : why;
 }
 
 /** Explains why Redis refused a call about a function, in terms of the rights of those who may make it. */
@@ -204,18 +188,21 @@ export type Explain = (
   keysOf: KeysOf,
 ) => Promise<unknown>;
 
-/** Explains a refusal by a right that a feature needs; otherwise returns it. `shared` is the name of the shared limit, if known. */
+/** Explains a refusal by a right that a feature needs; otherwise returns it. `jobs` are those that were to be created, if that was refused. */
 export type ExplainMore = (
   commands: RedisConnection,
   refusal: unknown,
   fn: string,
   k: FunctionKeys,
-  shared?: string,
+  jobs?: NewJobsCall,
 ) => Promise<unknown>;
 
-/** As `explainToClient`, without the rights of features. */
-export const explainToPlainClient: Explain = (commands, refusal, fn, keysOf) =>
-  explainToClient(commands, refusal, fn, keysOf(fn));
+/** Jobs whose creation Redis refused. */
+export interface NewJobsCall {
+  readonly placement: { readonly apart?: string | undefined };
+  /** What the feature that was to create them knows of each. */
+  readonly each?: readonly unknown[] | undefined;
+}
 
 /** As `explainToClient`, for what only operators may do. */
 export function explainToOperator(

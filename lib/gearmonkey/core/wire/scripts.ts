@@ -28,23 +28,6 @@ export const enqueue = defineScript<
   number
 >('enqueue', (reply) => reply as number);
 
-/**
- * As `enqueue`, for jobs of which some are unique: four values each. A debounce is a span of `times`.
- * Returns for each job the id of the new one, or "id:mark" of the job that stands for it.
- */
-export const unique = defineScript<
-  [
-    created: number,
-    call: number,
-    memorySeconds: number,
-    mark: number,
-    times: Times,
-    clock: Now,
-    jobs: Bytes[],
-  ],
-  string[]
->('unique', (reply) => (reply as Buffer[]).map(String));
-
 /** Outcomes in the form that the script takes: four values each. */
 export type OutcomeArguments = Bytes[];
 
@@ -168,46 +151,6 @@ export const expire = defineScript<[now: Now, id: string, mark: number | ''], nu
   'expire',
   (reply) => reply as number,
 );
-
-/** The result of a change. `lost` means that another job has the id now. */
-export type Updated = 'updated' | 'begun' | 'finished' | 'missing' | 'lost';
-
-export const update = defineScript<
-  [id: string, mark: number | '', queue: number, due: Times, hasKey: 0 | 1, key: string, input: Bytes[]],
-  Updated
->('update', (reply) => String(reply) as Updated);
-
-/** Returns the ids of the jobs that have ended, and the next cursor, '0' at the end. `kind` is '' for a list. */
-export const drain = defineScript<
-  [now: Now, last: number, cursor: string, kind: string],
-  { readonly ids: string[]; readonly cursor: string }
->('drain', (reply) => {
-  const [ids, cursor] = reply as [Buffer[], Buffer];
-  return { ids: ids.map(String), cursor: String(cursor) };
-});
-
-/** As `drain`, for jobs with a key; `priority` is that of the lists if `kind` is ''. */
-export const drainLimited = defineScript<
-  [now: Now, last: number, cursor: string, kind: string, priority: string],
-  { readonly ids: string[]; readonly cursor: string }
->('drain-limited', (reply) => {
-  const [ids, cursor] = reply as [Buffer[], Buffer];
-  return { ids: ids.map(String), cursor: String(cursor) };
-});
-
-/** Returns whether that changes anything. */
-export const pause = defineScript<[now: Now, paused: 0 | 1], boolean>('pause', (reply) => reply === 1);
-
-/**
- * The result of a cancellation. `lost` means that another job has the id now. A job `cancelled-in-flow` belongs to a flow, or
- * others wait for it.
- */
-export type Cancellation = 'cancelled' | 'cancelled-in-flow' | 'finished' | 'missing' | 'lost' | 'running';
-
-export const cancel = defineScript<
-  [now: Now, id: string, mark: number | '', message: string, error: string],
-  Cancellation
->('cancel', (reply) => String(reply) as Cancellation);
 
 /**
  * Returns each function's count of workers, or -1 if a `beat` found no change. `hold` 0 signs off; `worker` '' only asks.

@@ -2,7 +2,7 @@ import type { Payload } from '../../../job/codec.js';
 import type { JobStore } from '../../core/client/job-store.js';
 import type { Place } from '../../core/client/placement.js';
 import type { JobKey, Queue } from '../../core/wire/protocol.js';
-import type { Cancellation, Updated } from '../../core/wire/scripts.js';
+import type { Cancellation, Updated } from './edit-scripts.js';
 
 /** What changes of a job that waits. */
 export interface Changes {

@@ -14,7 +14,7 @@ import { isJobId } from '../../core/client/job-access.js';
 import type { Place } from '../../core/client/job-store.js';
 import type { ClientCore } from '../../core/feature.js';
 import type { JobKey } from '../../core/wire/protocol.js';
-import type { Updated } from '../../core/wire/scripts.js';
+import type { Updated } from './edit-scripts.js';
 import { isBegun } from '../../core/wire/stored-job.js';
 import { queueOf, type UpdateOptions } from '../../core/client/run-options.js';
 import type { Changes, EditsStore } from './edit-store.js';
@@ -46,7 +46,7 @@ export class JobEdits {
     const { functions } = this.core;
     const fn = functions.nameOf(ref);
     const { input: given, place } = checkUpdate(changes);
-    const limit = functions.limitOf(ref);
+    const limit = functions.setting(ref, 'limit');
     if (limit && place) checkPriority(limit, place.queue);
     const isSame = given === undefined;
     const limitKey = isSame ? undefined : limit?.keyOf(given);

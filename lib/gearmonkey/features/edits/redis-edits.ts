@@ -5,7 +5,7 @@ import type { RedisQuestions } from '../../core/client/redis-questions.js';
 import type { StoreServer } from '../../core/client/store-server.js';
 import type { JobKey, KeysOf } from '../../core/wire/protocol.js';
 import { explainToOperator } from '../../core/wire/rights.js';
-import * as scripts from '../../core/wire/scripts.js';
+import * as scripts from './edit-scripts.js';
 import type { Changes, DrainedStep, DrainStep, EditStore } from './edit-store.js';
 
 /** In the order of the script's keys. */

@@ -87,14 +87,14 @@ export class NewFlows {
     queue: LaterJob['place']['queue'],
     { unique }: AnyRunOptions,
   ) {
-    const limit = this.core.functions.limitOf(ref);
+    const limit = this.core.functions.setting(ref, 'limit');
     if (limit) checkPriority(limit, queue);
     if (limit && limit.onFull !== 'wait')
       throw new ConfigurationError(
         `A job of "${fn}" can't wait for others: its limit says onFull: '${limit.onFull}', which is decided when a job is ` +
           "enqueued. Use a function with onFull: 'wait'.",
       );
-    if (unique !== false && this.core.functions.uniqueOf(ref))
+    if (unique !== false && this.core.functions.setting(ref, 'unique'))
       throw new ConfigurationError(
         `A job of "${fn}" can't wait for others: its definition has \`unique\`. With \`after\`, pass unique: false; for a flow, use ` +
           'a definition without it.',

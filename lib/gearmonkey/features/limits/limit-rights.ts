@@ -1,6 +1,7 @@
-import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { explainRefusal, type Call } from '../../../redis/rights.js';
 import type { FunctionKeys } from '../../core/wire/protocol.js';
+import type { ExplainMore } from '../../core/wire/rights.js';
+import type { LimitedJob } from './placed-limit.js';
 
 const X = 'x';
 
@@ -56,14 +57,14 @@ export function limitedClientCalls(k: FunctionKeys, shared?: string): Call[] {
   ];
 }
 
-/** If Redis refused a client's call for a right that limits need, returns an error that names it; otherwise `refusal`. */
-export function explainOfLimits(
-  commands: RedisConnection,
-  refusal: unknown,
-  fn: string,
-  k: FunctionKeys,
-  shared?: string,
-): Promise<unknown> {
+/**
+ * If Redis refused a client's call for a right that limits need, returns an error that names it; otherwise `refusal`. New jobs
+ * need them only if they have a limit.
+ */
+export const explainOfLimits: ExplainMore = async (commands, refusal, fn, k, jobs) => {
+  const limit = (jobs?.each as readonly Partial<LimitedJob | undefined>[] | undefined)?.[0]?.limit;
+  if (jobs && !limit) return refusal;
+  const shared = limit?.rules.shared;
   const who = `a client of "${fn}", which has a limit,`;
   return explainRefusal(commands, refusal, limitedClientCalls(k, shared), who);
-}
+};

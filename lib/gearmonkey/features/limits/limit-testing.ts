@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import type { Placement } from '../../core/client/job-store.js';
 import { rulesText } from './limit-rules.js';
+import { limitedJobsIn } from './placed-limit.js';
 import type { FunctionKeys } from '../../core/wire/protocol.js';
 import * as limitScripts from './limit-scripts.js';
 import type { LimitRules } from '../../../job/limit.js';
@@ -30,8 +31,11 @@ export function ownLimit(prefix: string, rules: LimitRules): LimitRules {
 }
 
 export function withOwnLimit(prefix: string, placement: Placement): Placement {
-  const { limit } = placement;
-  return limit ? { ...placement, limit: { ...limit, rules: ownLimit(prefix, limit.rules) } } : placement;
+  const limited = limitedJobsIn(placement);
+  const first = limited?.each[0];
+  if (!limited || !first) return placement;
+  const limit = { ...first.limit, rules: ownLimit(prefix, first.limit.rules) };
+  return { ...placement, feature: { ...limited, each: limited.each.map(({ key }) => ({ limit, key })) } };
 }
 
 /** Jobs of a function of a test that have a key: which wait, and which one is claimed next. */

@@ -63,7 +63,7 @@ export class LimitsClient {
     const fn = this.#functions.nameOf(ref);
     const numbers = checkNumbers('setLimit', given);
     const { concurrency = 1 } = numbers;
-    const { order, shared } = this.#functions.limitOf(ref)?.rules ?? {};
+    const { order, shared } = this.#functions.setting(ref, 'limit')?.rules ?? {};
     if (order === 'strict' && shared === undefined && concurrency > 1)
       throw new InvalidOptionError(
         'concurrency',

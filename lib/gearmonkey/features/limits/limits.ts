@@ -1,5 +1,4 @@
 import type { Feature } from '../../core/feature.js';
-import { createLimited } from './create-limited.js';
 import { explainOfLimits } from './limit-rights.js';
 import type { LimitsStore } from './limit-store.js';
 import { LimitsClient } from './limits-client.js';
@@ -14,6 +13,6 @@ export const limits: Feature<LimitsStore> = {
   explain: explainOfLimits,
   client: LimitsClient,
   source: ({ connections, keysOf }) => ({ keys: new SourceLimits(connections.commands, keysOf) }),
-  create: createLimited,
   place: placeKeys,
+  settings: ['limit'],
 };

@@ -20,7 +20,7 @@ export class JobRecordings {
     const fn = functions.nameOf(ref);
     if (!isSignalName(name))
       throw new InvalidOptionError('name', name, `text of 1 to ${MAX_STEP_NAME} characters without a colon`);
-    const encoded = functions.encodeSignal(ref, data);
+    const encoded = functions.encodeAs('signal', ref, data);
     const came = isJobId(key.id) ? await store.records.signal(fn, key, name, encoded) : 'missing';
     if (came === 'missing') throw new JobNotFoundError(fn, key.id);
     if (came === 'lost') throw new JobLostError(fn, key.id);

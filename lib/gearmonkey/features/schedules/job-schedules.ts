@@ -28,7 +28,9 @@ import { loadPatterns, nextSlot, type Slot } from './timing.js';
 import { updated } from './changed-spec.js';
 import { ScheduleDeclarer, type DeclaredSchedules } from './declared-schedules.js';
 import { JobHandle, type JobReader } from '../../core/client/job-handle.js';
-import type { JobStore, Placement } from '../../core/client/job-store.js';
+import type { JobStore } from '../../core/client/job-store.js';
+import type { NewJobs } from '../../core/client/new-jobs.js';
+import type { UniqueOptions } from '../../../job/unique.js';
 import type { KnownFunctions } from '../../core/client/known-functions.js';
 import { ScheduleViews } from './schedule-views.js';
 
@@ -48,6 +50,7 @@ export interface SchedulesParts {
   readonly store: JobStore & SchedulesStore;
   readonly functions: KnownFunctions;
   readonly reader: JobReader;
+  readonly newJobs: NewJobs;
   readonly headers: (() => GivenHeaders | undefined) | undefined;
 }
 
@@ -97,7 +100,7 @@ export class JobSchedules {
     const options = checkRecurNames(given);
     const id = checkScheduleId(options.id);
     const fn = functions.nameOf(ref);
-    const added = { headers: headers?.(), expires: functions.expiresOf(ref) };
+    const added = { headers: headers?.(), expires: functions.setting(ref, 'expires') };
     const input = await this.#stored(ref, options.input);
     return { id, fn, spec: { ...specOf(options, added), ...input } };
   }
@@ -173,11 +176,14 @@ export class JobSchedules {
   /** Enqueues a job of a schedule at once, beside those of its times. @throws ScheduleNotFoundError, and as `run` */
   async runNow(id: string): Promise<JobHandle> {
     const { fn, schedule, now } = await this.#need(id);
-    const { store, reader } = this.#parts;
+    const { store, reader, newJobs } = this.#parts;
     const { spec, previous } = schedule;
     const options = optionsOfTick(spec, defined({ id, slot: now, previous }), now);
-    const placement = { queue: 'normal', options, ...uniqueOf(spec) } as const;
-    const [key] = await store.enqueue(fn, [payloadOf(spec)], placement);
+    const payload = payloadOf(spec);
+    const placed = newJobs.placeBy('unique', fn, { queue: 'normal', options }, { unique: uniqueOf(spec) }, [
+      payload,
+    ]);
+    const [key] = await store.enqueue(fn, [payload], placed);
     return new JobHandle(reader, fn, fn, key ?? { id: '', created: true });
   }
 
@@ -206,7 +212,7 @@ export class JobSchedules {
   async #stored(ref: FunctionRef, given: unknown): Promise<Pick<Spec, 'input' | 'base64' | 'unique'>> {
     const { functions } = this.#parts;
     const input = given === undefined ? null : given;
-    const { rule, keyOf } = functions.uniqueOf(ref) ?? {};
+    const { rule, keyOf } = functions.setting(ref, 'unique') ?? {};
     const encoded = storedInput(await functions.encode(ref, input));
     // A debounced job would begin later than its time.
     if (!rule || !keyOf || rule.kind === 'debounce') return encoded;
@@ -245,8 +251,8 @@ function resumed(spec: Spec): Spec {
   return defined({ ...spec, paused: undefined });
 }
 
-function uniqueOf({ unique }: Spec): Pick<Placement, 'unique'> {
-  if (!unique) return {};
+function uniqueOf({ unique }: Spec): UniqueOptions | false {
+  if (!unique) return false;
   const { key, kind, span = 0 } = unique;
-  return { unique: { rule: kind === 'throttle' ? { kind, span } : { kind }, keys: [key] } };
+  return kind === 'throttle' ? { key, throttle: span } : { key, while: kind };
 }

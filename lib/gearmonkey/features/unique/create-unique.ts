@@ -1,15 +1,19 @@
 import type { Payload } from '../../../job/codec.js';
 import type { UniqueRule } from '../../../job/unique.js';
-import type { CreateWay, Call } from '../../core/client/enqueue-call.js';
 import type { EnqueuedKey } from '../../core/client/enqueued-key.js';
+import type { CreateWay, JobsOfCall, Placement } from '../../core/client/placement.js';
 import { markAt } from '../../core/wire/protocol.js';
-import { unique } from '../../core/wire/scripts.js';
+import { unique } from './unique-scripts.js';
+
+/** A new job with a unique key. */
+export interface UniqueJob {
+  readonly rule: UniqueRule;
+  readonly key: string;
+}
 
 /** Creates jobs of which some are unique: others may stand for them. */
-export const createUnique: CreateWay = {
-  wants: (call) => call.unique !== undefined,
-
-  async create(redis, call, { k, sender, head, times, time }) {
+export const createUnique: CreateWay<UniqueJob> = {
+  async create(redis, call, each, { k, sender, head, times, time }) {
     const keys = [
       k.ids,
       k.jobs,
@@ -21,14 +25,25 @@ export const createUnique: CreateWay = {
       k.scheduled,
       k.locks,
     ];
-    return readPlaced(await unique.run(redis, keys, ...head, times, time, uniqueArguments(call)), call.mark);
+    const jobs = uniqueArguments(call, each);
+    return readPlaced(await unique.run(redis, keys, ...head, times, time, jobs), call.mark);
   },
 };
 
+/** Whether a later call may replace input, options and time of these jobs. */
+export function areDebounced({ feature }: Placement): boolean {
+  return (
+    feature?.way === createUnique && (feature.each[0] as UniqueJob | undefined)?.rule.kind === 'debounce'
+  );
+}
+
 /** Four values for each job, as the script for unique jobs takes them. */
-function uniqueArguments({ inputs, options, unique }: Call): Payload[] {
+function uniqueArguments(
+  { inputs, options }: JobsOfCall,
+  each: readonly (UniqueJob | undefined)[],
+): Payload[] {
   return inputs.flatMap((input, index) => {
-    const { rule, key = '' } = unique?.get(index) ?? {};
+    const { rule, key = '' } = each[index] ?? {};
     return [input, options[index] ?? '', rule ? textOf(rule) : '', key];
   });
 }

@@ -44,7 +44,7 @@ export class JobViews {
 
   /** The functions of the server and of this process, in order. */
   async names(): Promise<string[]> {
-    const names = new Set([...(await this.store.functions()), ...this.functions.own()]);
+    const names = new Set([...(await this.store.functions()), ...this.functions.names()]);
     return [...names].filter((fn) => this.functions.knows(fn)).sort();
   }
 

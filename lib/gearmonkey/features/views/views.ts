@@ -1,5 +1,6 @@
 import type { Feature } from '../../core/feature.js';
 import { Housekeeping } from './housekeeping.js';
+import { explainOfTags, placeTagged } from './new-tags.js';
 import { RedisViews } from './redis-views.js';
 import { StatisticsWriter } from './statistics-writer.js';
 import type { ViewsStore } from './view-store.js';
@@ -14,4 +15,6 @@ export const views: Feature<ViewsStore> = {
     counting: options.statistics ? new StatisticsWriter(commands, keysOf, problems) : undefined,
   }),
   store: (server) => new RedisViews(server),
+  place: placeTagged,
+  explain: explainOfTags,
 };
