@@ -1,3 +1,4 @@
+import { realNow } from '../../lib/job/real-time.js';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { RedisSource } from '../../lib/gearmonkey/redis-source.js';
@@ -229,6 +230,21 @@ describe('A source of jobs', () => {
     }
     expect(source.mayBeLost(claim)).toBe(true);
     // On a busy machine the reply may be late as well.
+    await until(async () => (await source.renew([claim])) !== undefined && !source.mayBeLost(claim));
+  });
+
+  it('takes no lease for held that its thread has not known of: a reply that was read late', async () => {
+    const source = opened(
+      opened(new RedisActors(server.url)).source({ lease: SHORT_LEASE_MS }, { keeper: true }),
+    );
+    await source.open([fn]);
+    const claim = await claimOne(source, fn);
+    const held = source['held'];
+    held.drop(claim);
+    // Just now the thread has renewed all that it knew.
+    await until(() => (held['keeper']?.renewedAt ?? 0) > realNow() - SHORT_LEASE_MS / 4);
+    held.add([claim], realNow() - SHORT_LEASE_MS);
+    expect(source.mayBeLost(claim)).toBe(true);
     await until(async () => (await source.renew([claim])) !== undefined && !source.mayBeLost(claim));
   });
 

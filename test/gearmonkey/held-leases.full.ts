@@ -94,6 +94,23 @@ describe('A process that blocks its event loop', () => {
     expect(blocking.all('end')).toHaveLength(SHORT);
   });
 
+  it('begins none that it is sent meanwhile and whose leases end before it reads of them', async () => {
+    const [fn, other] = [rig.fn(), rig.fn()];
+    const blocking = await program(fn, { lease: HELD_MS, other });
+    await rig.client.run(other, { block: 4 * HELD_MS });
+    await blocking.says('start');
+    const sent = await rig.client.run(fn, {});
+    await until(async () => (await leasesOf(fn)).length === 1);
+    const ran = await bystander(fn);
+    await expect(sent.result({ timeout: '20s' })).resolves.toBe('of another');
+    await blocking.says('end');
+    const last = await rig.client.run(other, {});
+    await last.result({ timeout: '20s' });
+    await until(() => blocking.all('end').length === 2);
+    expect(ran).toMatchObject([{ id: sent.id, attempts: 2, stalls: 1 }]);
+    expect(blocking.all('start')).toHaveLength(2);
+  });
+
   it('loses its job after the timeout of the job, and its result is refused', async () => {
     const fn = rig.fn();
     const blocking = await program(fn);

@@ -1,4 +1,4 @@
-/** A program of its own: a worker of one function that says what happens to its jobs. */
+/** A program of its own: a worker that says what happens to its jobs. */
 import { codecOf } from '../../lib/job/codec.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { RedisSource } from '../../lib/gearmonkey/redis-source.js';
@@ -12,6 +12,8 @@ import type { RunningJob } from '../../lib/worker/running-job.js';
 export interface WorkerProgramOptions {
   readonly url: string;
   readonly fn: string;
+  /** Which it runs as well, one job at a time. */
+  readonly other?: string;
   readonly lease?: number;
   readonly presence?: number;
   readonly concurrency?: number;
@@ -29,7 +31,13 @@ interface Input {
   readonly work?: number;
 }
 
-const { url, fn, concurrency = 1, ...times } = JSON.parse(process.argv[2] as string) as WorkerProgramOptions;
+const {
+  url,
+  fn,
+  other,
+  concurrency = 1,
+  ...times
+} = JSON.parse(process.argv[2] as string) as WorkerProgramOptions;
 
 const say = (event: string, details: object = {}) =>
   process.stdout.write(`${JSON.stringify({ event, ...details })}\n`);
@@ -64,7 +72,9 @@ const log = {
   warn: (message: string) => void say('logged', { message }),
   error: (message: string) => void say('logged', { message }),
 };
-const worker = new JobWorker(source, [bindHandler(defineJob(fn), { concurrency }, handle)], {
+const bindings = [bindHandler(defineJob(fn), { concurrency }, handle)];
+if (other !== undefined) bindings.push(bindHandler(defineJob(other), {}, handle));
+const worker = new JobWorker(source, bindings, {
   codec: codecOf('json'),
   maxPayloadBytes: 1000,
   log,

@@ -46,6 +46,8 @@ export interface HeldClaimsOptions extends PresenceOptions {
 export class HeldClaims {
   /** Claims that are not settled, and when each was asked for, or renewed from this thread. */
   private readonly claims = new Map<Claim, number>();
+  /** Those whose reply was read late: the keeper has renewed all others meanwhile, and did not know them. */
+  private readonly late = new Set<Claim>();
   /** When renewal of claims ends that have a deadline. */
   private readonly deadlines = new Map<Claim, number>();
   /** Claims with an announced cancellation, while their leases are checked. */
@@ -103,8 +105,10 @@ export class HeldClaims {
    * @param asked when they were asked for, by `realNow`
    */
   add(claims: readonly Claim[], asked: number): void {
+    const isLate = realNow() - asked > this.options.lease / 4;
     for (const claim of claims) {
       this.claims.set(claim, asked);
+      if (isLate) this.late.add(claim);
       if (this.functions.has(claim.fn)) this.keeper?.hold(claim, claim.fn);
     }
   }
@@ -113,6 +117,7 @@ export class HeldClaims {
   mayBeLost(claim: Claim): boolean {
     const old = realNow() - this.options.lease / 2;
     if ((this.claims.get(claim) ?? -Infinity) > old) return false;
+    if (this.late.has(claim)) return true;
     return Math.min(this.keeper?.renewedAt ?? -Infinity, this.deadlines.get(claim) ?? Infinity) <= old;
   }
 
@@ -123,6 +128,7 @@ export class HeldClaims {
 
   drop(claim: Claim): void {
     this.claims.delete(claim);
+    this.late.delete(claim);
     this.deadlines.delete(claim);
     this.keeper?.drop(claim);
   }
@@ -161,7 +167,10 @@ export class HeldClaims {
       const gone = new Set(
         await scripts.renew.run(redis, [leases, jobs], '', lease, worker, held.map(memberOf)),
       );
-      for (const claim of held) if (this.claims.has(claim)) this.claims.set(claim, asked);
+      for (const claim of held) {
+        if (this.claims.has(claim)) this.claims.set(claim, asked);
+        this.late.delete(claim);
+      }
       return held.filter((claim) => gone.has(memberOf(claim)));
     });
     return (await Promise.all(lost)).flat();
