@@ -388,7 +388,7 @@ describe('constraints', () => {
     await rig.pass(90_000_000);
     const keys = await used.redis.keys(`${rig.prefix}*`);
     const kept =
-      /^(workers?|free|members|stirred|silent|ids|constraints|constraints-version|limits|starts|names)/;
+      /^(workers?|free|members|stirred|silent|swept|ids|constraints|constraints-version|limits|starts|names)/;
     expect(keys.map((key) => key.slice(rig.prefix.length)).filter((key) => !kept.test(key))).toEqual([]);
   });
 });

@@ -98,9 +98,21 @@ export class EngineRig {
     return this.run(operations.answer(job, { status }));
   }
 
-  /** Lets time pass, and sees to what falls due. */
+  /** Lets time pass in which masters swept each second, and sees to what falls due. */
   async pass(ms: number): Promise<void> {
     this.now += ms;
+    await this.redis.setnx(`${this.prefix}swept`, 0);
+    await this.sweep();
+  }
+
+  /** Lets time pass in which no master reached Redis, and sees to what falls due. */
+  async outage(ms: number): Promise<void> {
+    this.now += ms;
+    await this.redis.del(`${this.prefix}swept`);
+    await this.sweep();
+  }
+
+  private async sweep(): Promise<void> {
     for (let more = true; more;) ({ more } = await this.turn([], { sweep: true }));
   }
 

@@ -301,7 +301,7 @@ describe('the life of a job', () => {
       await expect(rig.view(id)).resolves.toBeUndefined();
       await rig.pass(0);
       const left = (await jobKeys()).filter(
-        (key) => !/^(workers?|free|members|stirred|silent|ids|names)/.test(key),
+        (key) => !/^(workers?|free|members|stirred|silent|swept|ids|names)/.test(key),
       );
       expect(left).toEqual([]);
     });

@@ -212,7 +212,7 @@ describe('the engine, whatever is done to it', () => {
         await rig.pass(DAY + DAY);
         const keys = (await used.redis.keys(`${rig.prefix}*`)).map((key) => key.slice(rig.prefix.length));
         const kept =
-          /^(workers?|free|members|stirred|silent|ids|names|constraints|constraints-version|limits)(:|$)/;
+          /^(workers?|free|members|stirred|silent|swept|ids|names|constraints|constraints-version|limits)(:|$)/;
         expect(keys.filter((key) => !kept.test(key))).toEqual([]);
       }),
       { numRuns: 60 },

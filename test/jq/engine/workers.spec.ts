@@ -189,17 +189,33 @@ describe('workers', () => {
       await expect(held()).resolves.toEqual([1, 0, 0]);
     });
 
-    it('are not so by the silence of an outage, but by another one behind it', async () => {
+    it.each([
+      ['the silence of an outage', 100_000, 0],
+      ['silence that an outage has only made longer', 20_000, 59_999],
+    ])('are not so by %s, but by another one behind it', async (_, outage, next) => {
       const puller = await rig.puller();
       await rig.enqueue({ timeout: 3600 });
+      await rig.pass(0);
       await rig.pull(puller);
       const held = () => used.redis.scard(`${rig.prefix}held:${puller}`);
-      rig.now += 100_000;
-      await rig.turn([], { sweep: 'after an outage' });
-      await rig.pass(59_999);
+      await rig.outage(outage);
+      // Others fall due while silence counts anew.
+      await rig.pass(next);
+      await expect(held()).resolves.toBe(1);
+      await rig.pass(59_999 - next);
       await expect(held()).resolves.toBe(1);
       await rig.pass(1);
       await expect(held()).resolves.toBe(0);
+    });
+
+    it('are not so by the silence of an outage that only their master knows of', async () => {
+      const puller = await rig.puller();
+      await rig.enqueue({ timeout: 3600 });
+      await rig.pull(puller);
+      await rig.pass(58_000);
+      rig.now += 2500;
+      await rig.turn([], { sweep: 'after an outage' });
+      await expect(used.redis.scard(`${rig.prefix}held:${puller}`)).resolves.toBe(1);
     });
 
     it('by jobs that they take and never report, and get one now and then to see whether they do', async () => {

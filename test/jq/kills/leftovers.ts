@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 
 /** What stays for a time of its own, or for good: ids, jobs that have ended, keys of requests, figures of layout. */
 const STAYS =
-  /^(ids|constraints-version|layout|names|results|pullers|job:.*|key:.*|key-counts|status:(done|error)(:.*)?|starts:.*)$/;
+  /^(ids|swept|constraints-version|layout|names|results|pullers|job:.*|key:.*|key-counts|status:(done|error)(:.*)?|starts:.*)$/;
 
 /** Keys that should not be there once every job has ended, every worker has left and no constraint is left. */
 export async function leftovers(redis: Redis, prefix = '{jq}:'): Promise<string[]> {

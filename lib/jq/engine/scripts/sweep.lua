@@ -39,8 +39,22 @@ local function probe(worker, worker_row)
   turn.probed[#turn.probed + 1] = { worker, worker_row.url }
 end
 
---- In an outage no worker is heard.
+--- Masters sweep each second. If none has for so long, in ms, workers could not be heard.
+local LEAST_GAP = 3000
+
+--[[
+  Since when workers can be heard: the end of the last outage, or the start of a first master. Redis sees an outage itself, as the
+  first call that it runs then may be one of before, whose master knew of none.
+]]
+local function heard_since(was_away)
+  local since = call('GET', prefix .. 'swept')
+  if was_away or not since then since = text(turn.now) end
+  call('SET', prefix .. 'swept', since, 'PX', math.floor(math.max(LEAST_GAP, settings.silence / 4)))
+  return tonumber(since)
+end
+
 local function sweep_workers(was_away)
+  local counts_until = heard_since(was_away) + settings.silence
   for _, worker in ipairs(due('resting')) do
     call('ZREM', prefix .. 'resting', worker)
     offer(worker)
@@ -61,8 +75,8 @@ local function sweep_workers(was_away)
       call('ZREM', prefix .. 'silent', worker)
     elseif worker_row.url and not worker_row.pinged then
       probe(worker, worker_row)
-    elseif was_away then
-      call('ZADD', prefix .. 'silent', turn.now + settings.silence, worker)
+    elseif counts_until > turn.now then
+      call('ZADD', prefix .. 'silent', counts_until, worker)
     else
       lose(worker, worker_row)
     end

@@ -11,6 +11,7 @@
   with-unknown-names   workers that have some, by when the first is forgotten
   resting    those that rest, by when it ends
   silent     those whose silence counts, by when it has lasted too long
+  swept      since when workers can be heard; expires when no master has swept for a while
   gone       lost ones, by when they are forgotten
   leaving    those whose jobs go back, a batch a turn
 ]]
