@@ -24,13 +24,13 @@ export class BatchCollector {
   private isDue = false;
   /** Whether it is being found out which of the collected jobs are lost. */
   private asking = false;
-  /** The batches whose handler has not ended. */
-  private readonly batches = new Set<readonly Item[]>();
-  /** The jobs of those batches whose runs have not ended. */
-  private readonly placed = new Set<Claim>();
+  /** The batches that use their places: those of their jobs whose runs have not ended. */
+  private readonly batches = new Set<Set<Claim>>();
+  /** The batch of each of these jobs. */
+  private readonly placed = new Map<Claim, Set<Claim>>();
   /** How many batches may run at a time; one at least, for jobs that were collected before. */
   private most = 1;
-  /** Called when places are taken or freed that no job uses: when a batch begins and ends. */
+  /** Called when places are taken or freed that no job uses: when a batch begins, and when it has its places no more. */
   onPlaces: () => void = () => undefined;
 
   constructor(
@@ -52,8 +52,20 @@ export class BatchCollector {
     return (concurrency - this.batches.size) * this.size - (running - this.placed.size);
   }
 
-  /** The run of a job has ended, which its batch may not know yet. */
+  /** The run of a job has ended, which its batch may not know yet. After the last one it has no place any more, though its handler goes on. */
   ended(claim: Claim): void {
+    const batch = this.placed.get(claim);
+    if (!batch) return;
+    this.leave(batch, claim);
+    if (batch.size > 0) return;
+    this.batches.delete(batch);
+    this.onPlaces();
+    // Not within the end of another job's run.
+    queueMicrotask(() => this.begin());
+  }
+
+  private leave(batch: Set<Claim>, claim: Claim): void {
+    batch.delete(claim);
     this.placed.delete(claim);
   }
 
@@ -112,8 +124,9 @@ export class BatchCollector {
   }
 
   private async run(items: readonly Item[]): Promise<void> {
-    this.batches.add(items);
-    for (const { job } of items) this.placed.add(job.claim);
+    const batch = new Set(items.map(({ job }) => job.claim));
+    this.batches.add(batch);
+    for (const claim of batch) this.placed.set(claim, batch);
     this.onPlaces();
     try {
       const inputs = items.map(({ input }) => input);
@@ -127,8 +140,8 @@ export class BatchCollector {
       const thrown = isOfOne ? new BatchStoppedError(error) : error;
       for (const { reject } of items) reject(thrown);
     } finally {
-      this.batches.delete(items);
-      for (const { job } of items) this.placed.delete(job.claim);
+      this.batches.delete(batch);
+      for (const claim of batch) this.leave(batch, claim);
       this.onPlaces();
       this.begin();
     }
