@@ -1,4 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { defined } from '../job/defined.js';
+import { ConfigurationError } from '../job/errors.js';
 import type { EndedJobs } from '../job/failed-jobs.js';
 import { JOB_STATES, type JobState } from '../job/job-state.js';
 import type { RunOptions } from '../gearmonkey/core/client/run-options.js';
@@ -176,9 +178,17 @@ async function edit({ client, fn, request }: Act): Promise<ActReply> {
 }
 
 async function changeLimit({ client, fn, request }: Act): Promise<ActReply> {
-  if (request.action === 'limit-reset') await client.resetLimit(fn);
-  else if (request.limit) await client.setLimit(fn, request.limit);
-  else throw ApiFailure.invalid('limit', 'the numbers of a limit');
+  if (request.action === 'limit-reset') {
+    await client.resetLimit(fn);
+    return { ok: true };
+  }
+  const { concurrency, rate } = request.limit ?? {};
+  const isRate = rate === undefined || (typeof rate === 'object' && rate !== null);
+  if (!request.limit || !isRate || (concurrency === undefined && rate === undefined))
+    throw ApiFailure.invalid('limit', 'the numbers of a limit: `concurrency`, or `rate` with `max` and `per`');
+  await client.setLimit(fn, request.limit).catch((error: unknown) => {
+    throw error instanceof ConfigurationError ? new ApiFailure(400, error.code, error.message) : error;
+  });
   return { ok: true };
 }
 
@@ -222,7 +232,8 @@ function defaultCount({ changed: isChanged = true, count = 1 }: ActReply): numbe
 function asRequest(body: unknown): ActRequest {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw ApiFailure.invalid('body', 'an object in JSON. The app must parse JSON, as Nest does by default');
-  const { action, input, id, schedule, kind, options, which, row, limit } = body as Partial<ActRequest>;
+  const { i, fn, dry, action, input, id, schedule, kind, ...given } = body as Partial<ActRequest>;
+  const { options, which, row, limit } = given;
   if (!action || !ACTIONS.includes(action)) throw ApiFailure.invalid('action', ACTIONS.join(', '));
   if (input !== undefined && typeof input !== 'string') throw ApiFailure.invalid('input', 'JSON as text');
   for (const [name, value] of Object.entries({ id, schedule, kind }))
@@ -230,7 +241,20 @@ function asRequest(body: unknown): ActRequest {
   for (const [name, value] of Object.entries({ options, which, row, limit }))
     if (value !== undefined && (typeof value !== 'object' || value === null))
       throw ApiFailure.invalid(name, 'an object');
-  return body as ActRequest;
+  return defined({
+    ...{ i, fn, dry, action, input, id, schedule, kind, limit },
+    options: options && known('options', options, ['priority', 'delay', 'scheduled']),
+    which: which && known('which', which, ['state', 'group', 'tag', 'before']),
+    row: row && known('row', row, ['view', 'key']),
+  }) as ActRequest;
+}
+
+/** These parts, each a text or a number: nothing else of it is written to an event. */
+function known<T extends object>(name: string, given: T, parts: readonly (string & keyof T)[]): T {
+  const found = parts.filter((part) => given[part] !== undefined).map((part) => [part, given[part]] as const);
+  for (const [part, value] of found)
+    if (typeof value === 'object' && value !== null) throw ApiFailure.invalid(`${name}.${part}`, 'a text');
+  return Object.fromEntries(found) as T;
 }
 
 /** Jobs with a tag are looked at one by one, at most so many pages. */

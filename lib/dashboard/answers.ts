@@ -6,12 +6,14 @@ import type { ApiError } from './api.js';
 import { ApiFailure } from './dashboard-errors.js';
 
 const MAX_MESSAGE = 1000;
+/** Of errors that are about what is stored, which those who operate an app may see. */
+const OF_DATA: ReadonlyMap<string, number> = new Map([['MALFORMED_SCHEDULE', 409]]);
 
 /** The status and body for an error. */
 export function answerTo(error: unknown): [number, ApiError] {
   if (error instanceof ApiFailure) return [error.status, { code: error.code, message: error.message }];
   if (error instanceof GearMonkeyError)
-    return [httpStatusOf(error) ?? 500, { code: error.code, message: excerpt(said(error), MAX_MESSAGE) }];
+    return [httpStatusOf(error) ?? OF_DATA.get(error.code) ?? 500, { code: error.code, message: excerpt(said(error), MAX_MESSAGE) }];
   if (error instanceof HttpException)
     return [error.getStatus(), { code: 'HTTP', message: excerpt(error.message, MAX_MESSAGE) }];
   return [500, { code: 'INTERNAL', message: 'The server could not answer. Its log says why.' }];

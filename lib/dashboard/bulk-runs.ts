@@ -45,8 +45,8 @@ export class BulkRuns implements OnModuleDestroy {
       view: { id, i, fn, action, user, begun, done: 0, of, state: 'running' },
       isCancelled: false,
     };
-    this.runs.set(id, run);
     begins(id);
+    this.runs.set(id, run);
     void this.follow(run, work).then(() => ended(run.view));
     return id;
   }

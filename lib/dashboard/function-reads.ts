@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { messageOf } from '../job/errors.js';
 import type { JobStatistics, StatisticsOptions, TimeStatistics } from '../job/statistics.js';
 import type { Schedule } from '../gearmonkey/features/schedules/schedule.js';
 import type { Rights } from './api.js';
@@ -18,6 +17,8 @@ import { DashboardAccess, type Viewed, type ViewedFunction } from './viewed-inst
 
 const SUM_AGE_MS = 60_000;
 const MOST_SUMS = 50;
+/** Most sums that wait for one another. */
+const MOST_SUMMING = 5;
 const MOST_SCHEDULES = 200;
 const NEXT = 5;
 /** More functions are not looked through for workers and sums. */
@@ -32,6 +33,9 @@ interface Sum {
 @Injectable()
 export class FunctionReads {
   private readonly sums = new Map<string, Sum>();
+  private lastSum: Promise<unknown> = Promise.resolve();
+  /** How many sums are being read, or wait for that. */
+  private summing = 0;
 
   constructor(
     @Inject(DashboardAccess) private readonly access: DashboardAccess,
@@ -147,15 +151,26 @@ export class FunctionReads {
   }
 
   /** The sum over all functions is the same for all tabs, and read once a minute. */
-  private async sum(user: DashboardUser, viewed: Viewed, options: StatisticsOptions) {
-    const names = (await this.namesFor(user, this.access.counted(viewed.i))).slice(0, MOST_FUNCTIONS);
+  private async sum(user: DashboardUser, { i, client }: Viewed, options: StatisticsOptions) {
+    const names = (await this.namesFor(user, this.access.counted(i))).slice(0, MOST_FUNCTIONS);
     const minute = (time: Date | undefined) => Math.floor((time?.getTime() ?? 0) / SUM_AGE_MS);
     const { by, from, to } = options;
-    const key = JSON.stringify([viewed.i, by, minute(from), minute(to), names]);
+    const key = JSON.stringify([i, by, minute(from), minute(to), names]);
     const known = this.sums.get(key);
     if (known && Date.now() - known.at < SUM_AGE_MS) return known.value;
-    const all = names.map((fn) => this.reads.statistics({ ...viewed, fn }, options));
-    const value = Promise.all(all).then(sumOf);
+    if (this.summing >= MOST_SUMMING)
+      throw new ApiFailure(503, 'BUSY', 'Sums of other spans are being read. Ask again in a moment.');
+    this.summing += 1;
+    // One after the other, function by function: each holds thousands of intervals for a moment.
+    const value = this.lastSum.then(async () => {
+      const sums = new Map<number, JobStatistics>();
+      for (const fn of names) addTo(sums, await client.statistics(fn, options));
+      return [...sums.values()].toSorted((one, other) => one.at.getTime() - other.at.getTime());
+    });
+    this.lastSum = value.then(
+      () => void (this.summing -= 1),
+      () => void (this.summing -= 1),
+    );
     this.sums.delete(key);
     this.sums.set(key, { at: Date.now(), value });
     value.catch(() => this.sums.delete(key));
@@ -169,8 +184,7 @@ async function nextOf(asked: Promise<Date[]>, { problem }: Schedule): Promise<Da
     return await asked;
   } catch (error) {
     // One that another program wrote wrongly is shown with its problem; one that is gone has no next.
-    if (problem === undefined && !/SCHEDULE/.test(String((error as { code?: unknown }).code)))
-      throw new ApiFailure(500, 'SCHEDULE', messageOf(error));
+    if (problem === undefined && !/SCHEDULE/.test(String((error as { code?: unknown }).code))) throw error;
     return [];
   }
 }
@@ -201,14 +215,12 @@ function periodOf({ by, from, to }: Query): StatisticsOptions {
   return { ...(by && { by }), ...(first && { from: first }), ...(last && { to: last }) };
 }
 
-/** Adds up the statistics of functions, interval by interval. */
-function sumOf(all: readonly (readonly JobStatistics[])[]): JobStatistics[] {
-  const sums = new Map<number, JobStatistics>();
-  for (const one of all.flat()) {
+/** Adds the statistics of a function, interval by interval. */
+function addTo(sums: Map<number, JobStatistics>, all: readonly JobStatistics[]): void {
+  for (const one of all) {
     const known = sums.get(one.at.getTime());
     sums.set(one.at.getTime(), known ? added(known, one) : one);
   }
-  return [...sums.values()].toSorted((one, other) => one.at.getTime() - other.at.getTime());
 }
 
 function added(one: JobStatistics, other: JobStatistics): JobStatistics {

@@ -1,6 +1,7 @@
-import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../job/errors.js';
 import type { ApiError } from './api.js';
 import { BulkRuns } from './bulk-runs.js';
 import { ApiFailure } from './dashboard-errors.js';
@@ -11,6 +12,8 @@ import { jobKey, readRound, type Round } from './live-reader.js';
 import { LiveStream } from './live-stream.js';
 import { watchedBy } from './live-topics.js';
 import { DashboardAccess } from './viewed-instance.js';
+
+const log = new Logger('Dashboard');
 
 const MOST_STREAMS = 200;
 /** Of a user; of an address if `auth` gives users no names. */
@@ -85,8 +88,18 @@ export class LiveUpdates implements OnModuleDestroy {
   private start(): void {
     if (this.loop) return;
     this.loop = new AbortController();
-    // Errors of servers are sent to the pages; what is left is the abort.
+    // Errors of servers are sent to the pages, and what a page can't be sent ends its stream; what is left is the abort.
     void this.run(this.loop.signal).catch(() => undefined);
+  }
+
+  /** A page that can't be sent what it watches connects again; the others are no worse for it. */
+  private sendTo(stream: LiveStream, round: Round): void {
+    try {
+      this.send(stream, round);
+    } catch (error) {
+      log.error(`A page got no updates: ${messageOf(error)}`);
+      stream.end('connect again');
+    }
   }
 
   private async run(signal: AbortSignal): Promise<void> {
@@ -96,7 +109,7 @@ export class LiveUpdates implements OnModuleDestroy {
       const round = await readRound(streams, signal);
       if (signal.aborted) return;
       for (const i of round.read) this.readAt.set(i, new Date());
-      for (const stream of streams) this.send(stream, round);
+      for (const stream of streams) this.sendTo(stream, round);
       this.beat();
       const isFast = streams.some(({ watched }) => watched.jobs.length > 0 || watched.bulks.length > 0);
       const length = isFast ? FAST_ROUND_MS : ROUND_MS;

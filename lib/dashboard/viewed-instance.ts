@@ -1,5 +1,6 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { GearMonkeyClient } from '../gearmonkey/client.js';
+import { messageOf } from '../job/errors.js';
 import type { JobSource } from '../job/job-source.js';
 import type { SourceTables } from '../job/source-tables.js';
 import { functionName } from '../job/job-definition.js';
@@ -10,6 +11,8 @@ import type { Ability, Action, InstanceView } from './api.js';
 import { countedByClient, CountedBySource, type Counted } from './counted.js';
 import { ApiFailure } from './dashboard-errors.js';
 import { DASHBOARD, type CheckedDashboard, type DashboardUser } from './dashboard.options.js';
+
+const log = new Logger('Dashboard');
 
 export const ACTIONS: readonly Action[] = [
   ...(['run', 'retry', 'cancel', 'discard', 'edit', 'pause', 'resume'] as const),
@@ -37,6 +40,7 @@ export interface ViewedFunction extends Viewed {
 @Injectable()
 export class DashboardAccess {
   private readonly sources = new WeakMap<JobSource, CountedBySource>();
+  private lastTold = '';
 
   constructor(
     @Inject(DASHBOARD) private readonly options: CheckedDashboard,
@@ -119,13 +123,25 @@ export class DashboardAccess {
   }
 
   mayView({ view }: DashboardUser, fn: string, i: string): boolean {
-    return (typeof view === 'function' ? view(fn, i) : view) === true;
+    return (typeof view === 'function' ? this.granted('view', () => view(fn, i)) : view) === true;
+  }
+
+  /** A function of the app that throws grants nothing. Pages ask all the time, so it is told when it throws something new. */
+  private granted(name: string, ask: () => boolean): boolean {
+    try {
+      return ask();
+    } catch (error) {
+      const told = `\`${name}\` of a dashboard's user has thrown, so the user may not: ${messageOf(error)}`;
+      if (told !== this.lastTold) log.error(told);
+      this.lastTold = told;
+      return false;
+    }
   }
 
   mayAct(user: DashboardUser, action: Action, fn: string, i: string): boolean {
     const { act } = user;
     if (this.options.readOnly || !this.mayView(user, fn, i)) return false;
-    return (typeof act === 'function' ? act(action, fn, i) : act) === true;
+    return (typeof act === 'function' ? this.granted('act', () => act(action, fn, i)) : act) === true;
   }
 
   actionsOf(user: DashboardUser, fn: string, i: string): Action[] {

@@ -119,6 +119,29 @@ describe('the dashboard', () => {
     live.close();
   });
 
+  it('grants nothing by a function that throws, and goes on for all other users', async () => {
+    const broken: DashboardUser = {
+      name: 'broken',
+      view: (fn) => fn.split('.')[1]?.startsWith('a') || (undefined as unknown as string).startsWith(fn),
+      act: false,
+    };
+    const users: Record<string, DashboardUser> = { ...USERS, broken };
+    const { app, base } = await serve({ auth: ({ headers }) => users[String(headers['x-user'])] });
+    const pages = ['broken', 'root'].map((user) => listen(base, [{ overview: 'default' }], as(user).headers));
+    const seen = (page = pages[1]) =>
+      page?.events
+        .filter(({ name }) => name === 'overview')
+        .flatMap(({ data }) => (data as { functions: FunctionView[] }).functions.map(({ fn }) => fn)) ?? [];
+    for (const fn of ['mail.a', 'plain', 'later']) {
+      await app.get(GearMonkeyClient).run(fn, 1);
+      await until(() => seen().includes(fn));
+    }
+    expect((await ask(base, '/api/jobs?fn=plain&state=waiting', as('broken'))).status).toBe(403);
+    await until(() => seen(pages[0]).includes('mail.a'));
+    expect(new Set(seen(pages[0]))).toEqual(new Set(['mail.a']));
+    for (const page of pages) page.close();
+  });
+
   it('refuses a page that wants to watch what its user may not see, or too much', async () => {
     const { base } = await serve({ auth });
     const watch = async (topics: unknown) => {
