@@ -185,7 +185,10 @@ async function changeLimit({ client, fn, request }: Act): Promise<ActReply> {
   const { concurrency, rate } = request.limit ?? {};
   const isRate = rate === undefined || (typeof rate === 'object' && rate !== null);
   if (!request.limit || !isRate || (concurrency === undefined && rate === undefined))
-    throw ApiFailure.invalid('limit', 'the numbers of a limit: `concurrency`, or `rate` with `max` and `per`');
+    throw ApiFailure.invalid(
+      'limit',
+      'the numbers of a limit: `concurrency`, or `rate` with `max` and `per`',
+    );
   await client.setLimit(fn, request.limit).catch((error: unknown) => {
     throw error instanceof ConfigurationError ? new ApiFailure(400, error.code, error.message) : error;
   });

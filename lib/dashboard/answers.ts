@@ -13,7 +13,10 @@ const OF_DATA: ReadonlyMap<string, number> = new Map([['MALFORMED_SCHEDULE', 409
 export function answerTo(error: unknown): [number, ApiError] {
   if (error instanceof ApiFailure) return [error.status, { code: error.code, message: error.message }];
   if (error instanceof GearMonkeyError)
-    return [httpStatusOf(error) ?? OF_DATA.get(error.code) ?? 500, { code: error.code, message: excerpt(said(error), MAX_MESSAGE) }];
+    return [
+      httpStatusOf(error) ?? OF_DATA.get(error.code) ?? 500,
+      { code: error.code, message: excerpt(said(error), MAX_MESSAGE) },
+    ];
   if (error instanceof HttpException)
     return [error.getStatus(), { code: 'HTTP', message: excerpt(error.message, MAX_MESSAGE) }];
   return [500, { code: 'INTERNAL', message: 'The server could not answer. Its log says why.' }];

@@ -21,7 +21,8 @@ export function watchedBy(access: DashboardAccess, user: DashboardUser, text: un
   const topics = listOf(text);
   const jobs = topics.flatMap((topic) => {
     if (!('job' in topic)) return [];
-    if (typeof topic.job !== 'string' || !/^\d{1,15}$/.test(topic.job)) throw ApiFailure.invalid('topics', 'ids of jobs');
+    if (typeof topic.job !== 'string' || !/^\d{1,15}$/.test(topic.job))
+      throw ApiFailure.invalid('topics', 'ids of jobs');
     return [{ viewed: access.viewed(user, topic.i, topic.fn), id: topic.job }];
   });
   const overviews = topics.flatMap((topic) => {
