@@ -154,7 +154,10 @@ async function play({ size, concurrency, fates }: Program): Promise<void> {
     },
   };
   let together = 0;
-  const batches = new Set<unknown>();
+  const batches = new Set<readonly RunningJob[]>();
+  /** Those with a job whose run has not ended: others have no places. */
+  const batchesRunning = () =>
+    [...batches].filter((jobs) => jobs.some(({ signal }) => !signal.aborted)).length;
   let ended = 0;
   const one = async (input: unknown, job: RunningJob) => {
     if (job.signal.aborted) ended += 1;
@@ -166,11 +169,11 @@ async function play({ size, concurrency, fates }: Program): Promise<void> {
     if (size === undefined) return one(input, job as RunningJob);
     const inputs = input as unknown[];
     together = Math.max(together, inputs.length);
-    batches.add(inputs);
+    batches.add(job as RunningJob[]);
     const outputs = await Promise.all(
       inputs.map((each, at) => one(each, (job as RunningJob[])[at] as RunningJob)),
     );
-    batches.delete(inputs);
+    batches.delete(job as RunningJob[]);
     return outputs.map((each) => ok(each));
   };
   const definition = defineJob('fn', { input: anything, output });
@@ -192,8 +195,8 @@ async function play({ size, concurrency, fates }: Program): Promise<void> {
     const [{ running = 0 } = {}] = worker.list();
     if (free + running > places)
       problems.push(`${free} places are free while ${running} of ${places} jobs run`);
-    if (size !== undefined && free > (concurrency - batches.size) * size)
-      problems.push(`${free} places are free while ${batches.size} of ${concurrency} batches run`);
+    if (size !== undefined && free > (concurrency - batchesRunning()) * size)
+      problems.push(`${free} places are free while ${batchesRunning()} of ${concurrency} batches run`);
   };
   try {
     for (let passed = 0; !(supply.isDone && supply.slots?.of('fn') === places); passed++) {

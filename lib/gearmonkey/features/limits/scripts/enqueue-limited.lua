@@ -69,7 +69,7 @@ local function undo(upto)
   tags.undo()
   for i = 1, upto do
     local id, _, _, key = id_of(i), job_of(i)
-    if due == '' then try('LREM', limits.list_of(key, priority), 1, id) else limits.forget_time(key, id) end
+    if due == '' then try('LREM', limits.list_of(key, priority), 1, id) else pcall(limits.forget_time, key, id) end
     try('DEL', keys.jobs .. id)
   end
   if known then call('SET', keys.sender, known, 'EX', memory) else call('DEL', keys.sender) end
@@ -94,7 +94,8 @@ if untagged then
   undo(0)
   return untagged
 end
-for i = 1, jobs do
+--- Creates one of these jobs. Returns what it fails with, and how many jobs are then to be undone.
+local function create(i)
   local id, input, options, key = id_of(i), job_of(i)
   if on_full == 'replace' or on_full == 'replace-running' then
     if is_full(limits, key, 0) then replace(limits, key, on_full == 'replace-running', id) end
@@ -105,14 +106,20 @@ for i = 1, jobs do
   if priority ~= 'normal' then add('queue', priority) end
   if due ~= '' then add('due', string.format('%.0f', due * 1000)) end
   local written = try('HSET', keys.jobs .. id, unpack(values))
-  if type(written) == 'table' then
-    undo(i - 1)
-    return written
-  end
+  if type(written) == 'table' then return written, i - 1 end
   local queued = due == '' and limits.await_turn(key, priority, id, false) or due ~= '' and limits.await_time(key, id, due * 1000)
-  if not queued or type(queued) == 'table' then
+  if not queued or type(queued) == 'table' then error('not queued') end
+end
+
+for i = 1, jobs do
+  -- Another program may have written to any of these keys, or a function whose name goes on as they do.
+  local ok, failure, upto = pcall(create, i)
+  if not ok then
     undo(i)
-    return redis.error_reply('WRONGTYPE a key under ' .. keys.limits .. ' was not written by this package')
+    return redis.error_reply('WRONGTYPE a key under ' .. keys.limits .. ' was not written for this function')
+  elseif failure then
+    undo(upto)
+    return failure
   end
 end
 tags.clean()
