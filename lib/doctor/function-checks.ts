@@ -1,3 +1,4 @@
+import { claimKeys } from '../gearmonkey/core/wire/protocol.js';
 import * as scripts from '../gearmonkey/core/wire/scripts.js';
 import {
   type Examination,
@@ -60,19 +61,8 @@ function stuckLeases(
   { stuck }: FunctionState,
 ): Finding | undefined {
   if (stuck.length === 0) return undefined;
-  const keys = [
-    k.jobs,
-    k.locks,
-    k.leases,
-    k.scheduled,
-    k.high,
-    k.normal,
-    k.low,
-    k.wake,
-    k.channel,
-    k.control,
-  ];
-  const recover = () => scripts.claim.run(redis, keys, '', LEASE_MS, 0, MAX_STALLS, 1, MAX_INPUT, '', '', []);
+  const recover = () =>
+    scripts.claim.run(redis, claimKeys(k), '', LEASE_MS, 0, MAX_STALLS, 1, MAX_INPUT, '', '', []);
   return {
     code: 'STUCK_LEASES',
     severity: 'error',

@@ -150,9 +150,9 @@ export class RedisSource implements JobSource {
     this.held.setDeadline(claim, ms);
   }
 
-  async isolate(claim: Claim, begins: boolean): Promise<boolean> {
+  isolate(claim: Claim, begins: boolean): Promise<boolean> {
     const noted = new Map([['isolated', `${claim.token}:${begins ? 1 : 0}`]]);
-    return (await this.records?.write(claim, noted, [])) ?? true;
+    return this.held.record(claim, noted);
   }
 
   progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {

@@ -1,11 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
+import { chunksOf } from '../batching/chunks.js';
 import type { Payload } from '../job/codec.js';
 import { MalformedJobError } from '../job/errors.js';
 import type { ChannelHub } from '../redis/channel-hub.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { Enqueuer, type EnqueuerOptions } from './core/client/enqueuer.js';
-import type { EnqueuedKey, JobListener, Placement, ReadProgress } from './core/client/job-store.js';
+import type {
+  EnqueuedKey,
+  JobListener,
+  Placement,
+  PresentWorker,
+  ReadProgress,
+} from './core/client/job-store.js';
 import { RedisQuestions } from './core/client/redis-questions.js';
 import { StoreHooks, type StoreServer } from './core/client/store-server.js';
 import { systemClock } from '../job/clock.js';
@@ -20,6 +27,7 @@ import {
   parseStreamed,
   type FunctionKeys,
 } from './core/wire/protocol.js';
+import { explainToViewer } from './core/wire/viewer-rights.js';
 import { FunctionIndex } from './core/wire/function-index.js';
 import { explainToClient, type Explain, type ExplainMore } from './core/wire/rights.js';
 import * as scripts from './core/wire/scripts.js';
@@ -39,6 +47,9 @@ const explainToAnyClient: Explain = (commands, refusal, fn, namesOf) => {
   const k = namesOf(fn);
   return explainToClient(commands, refusal, fn, k, () => explainMore(commands, refusal, fn, k));
 };
+
+/** More workers of a function are not shown one by one. */
+const MAX_WORKERS = 1000;
 
 /** What `expire` returns if the job has ended now, and others wait for it or it belongs to a flow. */
 const EXPIRED_IN_FLOW = -2;
@@ -65,6 +76,8 @@ export class RedisStore extends FeaturedStore implements GearMonkeyStore {
   private readonly questions: RedisQuestions;
   private readonly hooks = new StoreHooks();
   private readonly keysOf: KeysOf;
+  /** '' is the server's time. */
+  private readonly timeOf: () => scripts.Now;
 
   constructor(
     private readonly commands: RedisConnection,
@@ -75,6 +88,7 @@ export class RedisStore extends FeaturedStore implements GearMonkeyStore {
     const { clock, timeout, prefix, scheduleIndex, onProblem } = options;
     this.system = options.system ?? 'gearmonkey';
     this.keysOf = options.keysOf ?? keysOf;
+    this.timeOf = () => clock?.now() ?? '';
     this.questions = new RedisQuestions(commands, this.keysOf, timeout, explainToAnyClient);
     const { keysOf: namesOf, questions, hooks } = this;
     const index = new FunctionIndex(namesOf, prefix, onProblem);
@@ -100,7 +114,7 @@ export class RedisStore extends FeaturedStore implements GearMonkeyStore {
         scheduleIndex,
         onProblem,
       },
-      now: () => clock?.now() ?? '',
+      now: this.timeOf,
       created: () => (clock ?? systemClock).now(),
       durable: (fn, key, keys) => enqueuer.durably(fn, key, keys),
     };
@@ -136,6 +150,21 @@ export class RedisStore extends FeaturedStore implements GearMonkeyStore {
     return this.questions.ask(fn, 'The roll call', async (redis) =>
       String((await scripts.presence.run(redis, [count, workers], '', '', 0, 0))[0]),
     );
+  }
+
+  now(fn: string, wanted?: () => boolean): Promise<number> {
+    const ask = (redis: Redis | Cluster) => scripts.time.run(redis, [this.keysOf(fn).jobs], this.timeOf());
+    return this.questions.ask(fn, 'Reading jobs', ask, { wanted });
+  }
+
+  async workers(fn: string): Promise<PresentWorker[]> {
+    const { workers } = this.keysOf(fn);
+    const read = (redis: Redis | Cluster) =>
+      redis.zrangebyscore(workers, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, MAX_WORKERS);
+    const flat = await this.questions.ask(fn, 'Reading the workers', read, {
+      explain: explainToViewer,
+    });
+    return chunksOf(flat, 2).map(([id = '', until = '0']) => ({ id, until: Number(until) }));
   }
 
   async expire(fn: string, { id, mark }: JobKey, now?: number): Promise<number> {

@@ -8,6 +8,7 @@ import type {
   JobListener,
   Placement,
   ReadProgress,
+  PresentWorker,
 } from '../gearmonkey/core/client/job-store.js';
 import type { EditStore } from '../gearmonkey/features/edits/edit-store.js';
 import type { GearMonkeyStore } from '../gearmonkey/features/index.js';
@@ -60,6 +61,14 @@ export class RecordingStore implements GearMonkeyStore {
 
   read(fn: string, ids: readonly string[], wanted?: () => boolean): Promise<(StoredJob | undefined)[]> {
     return this.store.read(fn, ids, wanted);
+  }
+
+  now(fn: string, wanted?: () => boolean): Promise<number> {
+    return this.store.now(fn, wanted);
+  }
+
+  workers(fn: string): Promise<PresentWorker[]> {
+    return this.store.workers(fn);
   }
 
   readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]> {

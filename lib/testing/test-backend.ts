@@ -8,7 +8,13 @@ import { toClaim } from '../gearmonkey/core/source/held-claims.js';
 import { filed } from '../gearmonkey/features/limits/source-limits.js';
 import { RedisRecords } from '../gearmonkey/features/records/redis-records.js';
 import { encodeOutcome, type SourceOutcome } from '../gearmonkey/core/source/outbox.js';
-import { keysOf, type FunctionKeys, type JobKey, type KeysOf } from '../gearmonkey/core/wire/protocol.js';
+import {
+  claimKeys,
+  keysOf,
+  type FunctionKeys,
+  type JobKey,
+  type KeysOf,
+} from '../gearmonkey/core/wire/protocol.js';
 import * as scripts from '../gearmonkey/core/wire/scripts.js';
 import type { Payload } from '../job/codec.js';
 import type { EnqueuedKey, Placement } from '../gearmonkey/core/client/job-store.js';
@@ -250,7 +256,7 @@ export class TestBackend {
     const { clock, maxStalls, maxPayloadBytes } = this.options;
     const reply = await scripts.claim.run(
       redis,
-      [...[k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel], k.control],
+      claimKeys(k),
       clock.now(),
       MAX_SPAN_MS,
       slots,

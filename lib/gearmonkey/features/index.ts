@@ -22,9 +22,7 @@ import { views } from './views/views.js';
 
 /** What a plain job and the features ask of a server, each under its name. */
 export interface GearMonkeyStore
-  extends EditsStore, FlowsStore, LimitsStore, RecordsStore, SchedulesStore, ViewsStore {
-  readonly views: ViewsStore['views'];
-}
+  extends EditsStore, FlowsStore, LimitsStore, RecordsStore, SchedulesStore, ViewsStore {}
 
 /** The parts of a store that features bring. */
 export type FeatureStores = Pick<

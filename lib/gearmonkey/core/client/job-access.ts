@@ -72,7 +72,7 @@ export class JobAccess implements Pick<JobReader, 'get' | 'progress' | 'result'>
       if (!stored) throw new JobNotFoundError(fn, id);
       const mark = markIn(stored);
       if (known !== undefined && known !== mark) throw new JobLostError(fn, id);
-      const now = waitsForTime(stored) ? await this.store.views.now(fn, wanted) : 0;
+      const now = waitsForTime(stored) ? await this.store.now(fn, wanted) : 0;
       return { mark, job: toJob(fn, id, stored, this.functions.codecOf(ref), now) as JobOf<F> };
     };
   }

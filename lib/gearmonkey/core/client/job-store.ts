@@ -44,15 +44,6 @@ export interface PresentWorker {
   readonly until: number;
 }
 
-/** What a server tells of itself and of a function's workers. */
-export interface ServerViews {
-  /** The server's time, in ms since 1970. `wanted` as of `JobStore.read`. */
-  now(fn: string, wanted?: () => boolean): Promise<number>;
-
-  /** Workers of this package that have announced themselves, at most 1,000. */
-  workers(fn: string): Promise<PresentWorker[]>;
-}
-
 /** What a client needs of its server for plain jobs. Functions have their names on the wire. */
 export interface JobStore {
   /** Whose jobs these are, in events of `instrumentation`: `gearmonkey` or `memory`. */
@@ -63,8 +54,6 @@ export interface JobStore {
 
   /** What waits for its jobs go by. @default the system's clock */
   readonly clock?: Clock;
-
-  readonly views: ServerViews;
 
   /** The value of a job's option `reply` that has its output sent to this store's listeners. */
   readonly inbox?: string;
@@ -96,6 +85,12 @@ export interface JobStore {
 
   /** Reads `count:{FN}`, without workers of this package that died. */
   count(fn: string): Promise<string | undefined>;
+
+  /** The server's time, in ms since 1970. `wanted` as of `read`. */
+  now(fn: string, wanted?: () => boolean): Promise<number>;
+
+  /** Workers of this package that have announced themselves, at most 1,000. */
+  workers(fn: string): Promise<PresentWorker[]>;
 
   /** Subscribes; the promise resolves when messages arrive, with a function that unsubscribes. */
   listen(fn: string, listener: JobListener): Promise<() => void>;

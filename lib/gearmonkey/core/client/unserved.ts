@@ -82,7 +82,7 @@ export class UnservedFunctions {
 
   /** Workers in other languages need not register, but a job that has begun has a worker. */
   private async isUnserved(fn: string, { id }: JobKey): Promise<boolean> {
-    const [[stored], workers] = await Promise.all([this.store.read(fn, [id]), this.store.views.workers(fn)]);
+    const [[stored], workers] = await Promise.all([this.store.read(fn, [id]), this.store.workers(fn)]);
     if (stored === undefined || isBegun(stored)) return false;
     const now = (this.store.clock ?? systemClock).now();
     return !workers.some(({ until }) => until > now);

@@ -3,6 +3,7 @@ import { messageOf } from '../../../job/errors.js';
 import { realNow } from '../../../job/real-time.js';
 import { defined } from '../../../job/defined.js';
 import { ConnectionError } from '../../../job/server-errors.js';
+import type { Payload } from '../../../job/codec.js';
 import type { Claim, OnRevoked } from '../../../job/job-source.js';
 import type { ChannelHub } from '../../../redis/channel-hub.js';
 import { LeaseKeeper, memberOf, type LeaseCall, type LeaseGroup } from '../../../redis/lease-keeper.js';
@@ -10,6 +11,7 @@ import type { PlainConnection } from '../../../redis/plain-connection.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import type { Opening } from '../../../redis/source-frame.js';
 import { groupBy } from './group-by.js';
+import { recordFields } from './record-fields.js';
 import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../../batching/chunks.js';
 import { slotOf } from '../../../redis/cluster-slots.js';
@@ -155,6 +157,18 @@ export class HeldClaims {
     );
     if (!held) this.drop(claim);
     return held;
+  }
+
+  /** Writes fields of the job, and removes others. Returns false if the lease is lost; waits as `progress` does. */
+  record(
+    claim: Claim,
+    fields: ReadonlyMap<string, Payload>,
+    removed: readonly string[] = [],
+  ): Promise<boolean> {
+    const { commands } = this.connections;
+    return recordFields(commands, this.options.keysOf, { claim, fields, removed }, (error) =>
+      this.options.onProblem(`A write of jobs of "${claim.fn}" waits: ${messageOf(error)}`),
+    );
   }
 
   /** Extends leases from this thread; returns the lost claims. */

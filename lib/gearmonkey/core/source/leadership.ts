@@ -43,7 +43,7 @@ export interface LeadershipOptions {
 
 /**
  * One worker of each function is its leader, even while it is busy. It has four duties. Once a second it checks for work
- * without a wake marker, and sets the marker. It creates recurring jobs when they are due. It finds jobs of flows whose end
+ * without a wake marker, and sets the marker. It tells when ticks of schedules are due. It finds jobs of flows whose end
  * was not reported. And if plain clients send jobs, it listens for those. If all workers did this, they would wake each other.
  */
 export class Leadership {

@@ -107,6 +107,12 @@ export const progress = defineScript<[member: string, dividend: number, divisor:
   (reply) => reply === 1,
 );
 
+/** Writes fields of a running job. Returns whether they were written: false if another worker has it. */
+export const record = defineScript<[member: string, removed: number, rest: Bytes[]], boolean>(
+  'record',
+  (reply) => reply === 1,
+);
+
 /** Returns the members whose leases are lost. */
 export const renew = defineScript<[now: Now, lease: number, worker: string, members: string[]], string[]>(
   'renew',

@@ -6,12 +6,6 @@ import type { Bytes, Now } from '../../core/wire/scripts.js';
 
 const defineScript = scriptsIn(LUA);
 
-/** Returns whether it was written: false if another worker has the job. */
-export const record = defineScript<[member: string, removed: number, rest: Bytes[]], boolean>(
-  'record',
-  (reply) => reply === 1,
-);
-
 /** Returns whether the entries are written: false if another worker has the job. */
 export const append = defineScript<
   [

@@ -7,6 +7,7 @@ import { isFinal } from '../../../job/job-state.js';
 import type { RecordingJob, StepRecords } from '../../../job/steps.js';
 import { MAX_ENTRIES, MAX_STREAM_BYTES, STREAM_SECONDS, type StreamKind } from '../../../job/streams.js';
 import { memberOf } from '../../../redis/lease-keeper.js';
+import { recordFields, type InsistsOnWrite } from '../../core/source/record-fields.js';
 import { streamKey, type KeysOf } from '../../core/wire/protocol.js';
 import { errorOf, stateOf, textOf, type StoredJob } from '../../core/wire/stored-job.js';
 import { nameFromWire } from '../../core/wire/wire-names.js';
@@ -19,12 +20,8 @@ const PARENT_FIELDS = ['status', 'mark', 'output', 'error', 'cancelled'] as cons
 /** How many parents are read at a time. */
 const PARENTS_AT_ONCE = 100;
 
-interface Asked {
+interface Asked extends InsistsOnWrite {
   insist<T>(call: (redis: Redis | Cluster) => Promise<T>): Promise<T>;
-  insistOnWrite<T>(
-    call: (redis: Redis | Cluster) => Promise<T>,
-    onRefused: (error: unknown) => void,
-  ): Promise<T>;
 }
 
 /** What jobs record while they run, in their hashes. */
@@ -69,14 +66,9 @@ export class RedisRecords implements StepRecords {
     return new Map(values.flatMap((value, index) => (value ? [[fields[index] ?? '', value]] : [])));
   }
 
-  /** During an outage, or while writes are refused, it waits. Written twice it is the same. */
   write(claim: Claim, fields: ReadonlyMap<string, Payload>, removed: readonly string[]): Promise<boolean> {
-    const { jobs, leases } = this.keysOf(claim.fn);
-    const changes = [...removed, ...[...fields].flat()];
-    return this.commands.insistOnWrite(
-      (redis) =>
-        scripts.record.run(redis, [jobs + claim.id, leases], memberOf(claim), removed.length, changes),
-      (error) => this.onRefused(claim.fn, error),
+    return recordFields(this.commands, this.keysOf, { claim, fields, removed }, (error) =>
+      this.onRefused(claim.fn, error),
     );
   }
 

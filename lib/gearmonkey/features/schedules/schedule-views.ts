@@ -18,7 +18,7 @@ export class ScheduleViews {
     private readonly functions: KnownFunctions,
   ) {}
 
-  /** @throws UndecodableError */
+  /** @throws UnreadablePayloadError */
   shown<Input>(ref: FunctionRef, fn: string, schedule: StoredSchedule): Schedule<Input> {
     return toSchedule(fn, schedule, this.inputOf(ref, fn, schedule)) as Schedule<Input>;
   }

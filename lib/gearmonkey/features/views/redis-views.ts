@@ -8,7 +8,6 @@ import type { FunctionOverview } from '../../../job/job-views.js';
 import { ConnectionError } from '../../../job/server-errors.js';
 import type { Counts } from '../../../job/statistics.js';
 import { explainToOperator } from '../../core/wire/rights.js';
-import { time } from '../../core/wire/scripts.js';
 import { readStatistics } from './statistics.js';
 import { explainToViewer } from '../../core/wire/viewer-rights.js';
 import { ENDED_LISTS, LISTED_MS } from '../../core/wire/protocol.js';
@@ -22,7 +21,6 @@ import type {
   MendVerb,
   PayloadField,
   PayloadPart,
-  PresentWorker,
   ViewedJobs,
   ViewStore,
 } from './view-store.js';
@@ -31,8 +29,6 @@ import type {
 const AT_ONCE = 50;
 /** How long a download from the server may take. */
 const DOWNLOAD_MS = 30_000;
-/** More workers of a function are not shown one by one. */
-const MAX_WORKERS = 1000;
 
 /** What a Redis server tells of its functions and jobs. */
 export class RedisViews implements ViewStore {
@@ -42,11 +38,6 @@ export class RedisViews implements ViewStore {
     return this.server.questions.ask('*', 'Reading the functions', (redis) => this.server.index.read(redis), {
       explain: explainToViewer,
     });
-  }
-
-  now(fn: string, wanted?: () => boolean): Promise<number> {
-    const ask = (redis: Redis | Cluster) => time.run(redis, [this.server.keysOf(fn).jobs], this.server.now());
-    return this.server.questions.ask(fn, 'Reading jobs', ask, { wanted });
   }
 
   async overview(functions: readonly string[]): Promise<FunctionOverview[]> {
@@ -111,16 +102,6 @@ export class RedisViews implements ViewStore {
     } finally {
       own.close();
     }
-  }
-
-  async workers(fn: string): Promise<PresentWorker[]> {
-    const { workers } = this.server.keysOf(fn);
-    const read = (redis: Redis | Cluster) =>
-      redis.zrangebyscore(workers, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, MAX_WORKERS);
-    const flat = await this.server.questions.ask(fn, 'Reading the workers', read, {
-      explain: explainToViewer,
-    });
-    return chunksOf(flat, 2).map(([id = '', until = '0']) => ({ id, until: Number(until) }));
   }
 
   mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number> {

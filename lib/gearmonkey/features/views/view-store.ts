@@ -1,7 +1,7 @@
 import type { JobState } from '../../../job/job-state.js';
 import type { FunctionOverview } from '../../../job/job-views.js';
 import type { Counts } from '../../../job/statistics.js';
-import type { JobStore, PresentWorker, ServerViews } from '../../core/client/job-store.js';
+import type { JobStore, PresentWorker } from '../../core/client/job-store.js';
 import type { StoredJob } from '../../core/wire/stored-job.js';
 import type { DescribedJob, FoundBy, PayloadPart } from './view-scripts.js';
 
@@ -42,7 +42,7 @@ export interface ViewedJobs {
 }
 
 /** What a server tells of its functions and of jobs in a state. */
-export interface ViewStore extends ServerViews {
+export interface ViewStore {
   /** All functions that are known. */
   functions(): Promise<string[]>;
 

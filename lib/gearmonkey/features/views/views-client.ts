@@ -75,7 +75,7 @@ export class ViewsClient {
 
   /** Workers of this package, by the time when they count as dead, in ms since 1970; at most 1,000. @internal */
   async workers(ref: FunctionRef): Promise<PresentWorker[]> {
-    return this.#core.store.views.workers(this.#core.functions.nameOf(ref));
+    return this.#core.store.workers(this.#core.functions.nameOf(ref));
   }
 
   /**
