@@ -1,3 +1,4 @@
+import { featureRights } from '../gearmonkey/features/index.js';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KeysOf } from '../gearmonkey/core/wire/protocol.js';
 import { type Role, callsOf } from '../gearmonkey/core/wire/rights.js';
@@ -70,7 +71,7 @@ async function checkRights(
 ): Promise<Finding[]> {
   const some = functions.slice(0, MOST_FUNCTIONS);
   if (some.length === 0) return [];
-  const calls = some.flatMap(({ keys }) => callsOf(role, keys));
+  const calls = some.flatMap(({ keys }) => [...callsOf(role, keys), ...featureRights(role, keys)]);
   const missing = await examination.look('rights', () => missingCalls(examination.redis, calls));
   if (!missing || missing.length === 0) return [];
   return [

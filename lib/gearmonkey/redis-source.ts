@@ -19,7 +19,7 @@ import {
 } from './core/source/source-options.js';
 import type { FunctionKeys } from './core/wire/protocol.js';
 import { requireWorkerRights } from './core/wire/rights.js';
-import { FEATURES } from './features/index.js';
+import { FEATURES, featureRights } from './features/index.js';
 
 /** Jobs of a Redis server, by the GearMonkey protocol. */
 export class RedisSource implements JobSource {
@@ -106,7 +106,10 @@ export class RedisSource implements JobSource {
     if (added.length === 0) return;
     await this.frame
       .open(async (opening) => {
-        const more = (fn: string, k: FunctionKeys) => this.features.keys.rights(fn, k);
+        const more = (fn: string, k: FunctionKeys) => [
+          ...featureRights('worker', k),
+          ...this.features.keys.rights(fn, k),
+        ];
         await requireWorkerRights(this.connections, added, this.worker, this.options.keysOf, more);
         await this.features.keys.store(added, opening.timeout);
         await this.held.open(added, opening);

@@ -8,7 +8,9 @@ import type { AnyJobDefinition } from '../../job/job-definition.js';
 import type { EnqueueWay, NewJobs, PlaceHook } from './client/new-jobs.js';
 import type { SourceFeatures, SourceServer } from './source/source-features.js';
 import type { StoreServer } from './client/store-server.js';
-import type { ExplainMore } from './wire/rights.js';
+import type { Call } from '../../redis/rights.js';
+import type { FunctionKeys } from './wire/protocol.js';
+import type { ExplainMore, Role } from './wire/rights.js';
 
 /** What a client's features are made on. */
 export interface ClientCore<Store extends JobStore = JobStore> {
@@ -32,6 +34,8 @@ export interface Feature<Store extends JobStore = JobStore> {
   store?(server: StoreServer): object;
   /** What it does for a worker. */
   source?(server: SourceServer): Partial<SourceFeatures>;
+  /** One call for each right that all users of a role need for it on a function. */
+  rights?(role: Role, k: FunctionKeys): Call[];
   /** Explains a refusal by a right that a client of the feature needs; otherwise it returns the refusal. */
   readonly explain?: ExplainMore;
   /** Methods of the client. */

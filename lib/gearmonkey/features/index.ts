@@ -1,4 +1,7 @@
+import type { Call } from '../../redis/rights.js';
 import type { Feature } from '../core/feature.js';
+import type { FunctionKeys } from '../core/wire/protocol.js';
+import type { Role } from '../core/wire/rights.js';
 import type { EditsStore } from './edits/edit-store.js';
 import type { EditsClient } from './edits/edits-client.js';
 import { edits } from './edits/edits.js';
@@ -48,3 +51,8 @@ export const FEATURES: readonly Feature<GearMonkeyStore>[] = [
 
 /** What features read of definitions when jobs are created. */
 export const JOB_SETTINGS = FEATURES.flatMap(({ settings = [] }) => settings);
+
+/** The calls that a role needs for features, beside those of plain jobs. */
+export function featureRights(role: Role, k: FunctionKeys): Call[] {
+  return FEATURES.flatMap((feature) => feature.rights?.(role, k) ?? []);
+}

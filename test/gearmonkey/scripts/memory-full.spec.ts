@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { append, record } from '../../../lib/gearmonkey/features/records/record-scripts.js';
+import { append } from '../../../lib/gearmonkey/features/records/record-scripts.js';
+import { record } from '../../../lib/gearmonkey/core/wire/scripts.js';
 import { useRedis } from '../../support/use-redis.js';
 import {
   cancel,

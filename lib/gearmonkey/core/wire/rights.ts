@@ -80,14 +80,6 @@ function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
     ['DEL', k.leader],
     ['SET', k.claims + worker, X],
     ['INCRBY', k.ids, '1'],
-    ['HSET', k.schedules, X, X],
-    ['HDEL', k.schedules, X],
-    ['HMGET', k.schedules, X],
-    ['ZADD', k.ticks, '1', X],
-    ['HMGET', k.unique, X],
-    ['HSET', k.unique, X, X],
-    ['HINCRBY', k.statistics + X, X, '1'],
-    ['EXPIRE', k.statistics + X, '1'],
     ['EVALSHA', X, '1', k.retrying],
     ['ZADD', k.retrying, '1', X],
     ['ZADD', `${k.ended}success`, '1', X],
@@ -98,7 +90,7 @@ function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
 /** Who has rights on a function. */
 export type Role = 'client' | 'worker' | 'operator';
 
-/** One call for each right that a role needs on a function. */
+/** One call for each right that a role needs on a function, beside those for features (`Feature.rights`). */
 export function callsOf(role: Role, k: FunctionKeys): Call[] {
   if (role === 'worker') return workerCalls(k, X, ownListOf(randomUUID()));
   return role === 'client' ? clientCalls(k) : [...clientCalls(k), ...operatorCalls(k)];
@@ -125,10 +117,6 @@ function clientCalls(k: FunctionKeys): Call[] {
     ['ZADD', k.scheduled, '1', X],
     ['ZREM', k.leases, X],
     ['ZSCORE', k.scheduled, X],
-    ['HMGET', k.unique, X],
-    ['HSET', k.unique, X, X],
-    ['HDEL', k.unique, X],
-    ['HRANDFIELD', k.unique],
     ['EXISTS', k.wake],
     ['INCRBY', k.ids, '1'],
     ['DECRBY', k.ids, '1'],
@@ -150,8 +138,6 @@ function operatorCalls(k: FunctionKeys): Call[] {
     ['RPOP', k.high],
     ['RPUSH', k.high, X],
     ['ZSCAN', k.scheduled, '0'],
-    ['HGETALL', k.statistics + X],
-    ['HMGET', k.statistics + X, X],
     ['PERSIST', k.jobs + X],
   ];
 }

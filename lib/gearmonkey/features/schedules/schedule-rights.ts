@@ -2,6 +2,7 @@ import type { RedisConnection } from '../../../redis/redis-connection.js';
 import { explainRefusal, type Call } from '../../../redis/rights.js';
 import type { RedisQuestions } from '../../core/client/redis-questions.js';
 import { DECLARED, SCHEDULE_INDEX, type FunctionKeys, type KeysOf } from '../../core/wire/protocol.js';
+import type { Role } from '../../core/wire/rights.js';
 import type { RedisSchedulesOptions } from './redis-schedules.js';
 
 const X = 'x';
@@ -39,6 +40,17 @@ interface SchedulerRights {
   readonly keys?: FunctionKeys | undefined;
   /** What needs these rights, for the message. */
   readonly user: string;
+}
+
+/** The calls of a worker, which creates the jobs of ticks. */
+export function tickRights(role: Role, { schedules, ticks }: FunctionKeys): Call[] {
+  if (role !== 'worker') return [];
+  return [
+    ['HSET', schedules, X, X],
+    ['HDEL', schedules, X],
+    ['HMGET', schedules, X],
+    ['ZADD', ticks, '1', X],
+  ];
 }
 
 /** As `explainToClient`, for what a client does with schedules. */

@@ -1,6 +1,6 @@
 import type { Feature } from '../../core/feature.js';
 import { RedisSchedules, type RedisSchedulesOptions } from './redis-schedules.js';
-import { asksOfSchedules } from './schedule-rights.js';
+import { asksOfSchedules, tickRights } from './schedule-rights.js';
 import type { SchedulesStore } from './schedule-store.js';
 import { SchedulesClient } from './schedules-client.js';
 import { Ticker } from './ticker.js';
@@ -12,6 +12,7 @@ const TIMEOUT_MS = 5000;
 export const schedules: Feature<SchedulesStore> = {
   name: 'schedules',
   client: SchedulesClient,
+  rights: tickRights,
   source: ({ connections: { commands }, keysOf, problems }) => {
     const ask: RedisSchedulesOptions['ask'] = (_, __, question) => commands.insist(question, TIMEOUT_MS);
     const report = (fn: string, message: string) => problems.report(`tick ${fn}`, message);

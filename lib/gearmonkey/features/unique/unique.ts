@@ -7,6 +7,7 @@ import type { Placement } from '../../core/client/placement.js';
 import type { AnyRunOptions } from '../../core/client/run-options.js';
 import type { Feature } from '../../core/feature.js';
 import { createUnique } from './create-unique.js';
+import { explainOfUnique, uniqueRights } from './unique-rights.js';
 
 /** The option of a call, or that of the definition. @throws ConfigurationError, InvalidOptionError */
 export function uniqueOf(
@@ -56,4 +57,10 @@ export const placeUnique = {
 } satisfies PlaceHook;
 
 /** Jobs with a key: while one of that key is there, a new one is not created. */
-export const unique: Feature = { name: 'unique', place: placeUnique, settings: ['unique'] };
+export const unique: Feature = {
+  name: 'unique',
+  place: placeUnique,
+  settings: ['unique'],
+  rights: uniqueRights,
+  explain: explainOfUnique,
+};

@@ -8,6 +8,7 @@ import type { FunctionOverview } from '../../../job/job-views.js';
 import { ConnectionError } from '../../../job/server-errors.js';
 import type { Counts } from '../../../job/statistics.js';
 import { explainToOperator } from '../../core/wire/rights.js';
+import { explainToReader } from './statistics-rights.js';
 import { readStatistics } from './statistics.js';
 import { explainToViewer } from '../../core/wire/viewer-rights.js';
 import { ENDED_LISTS, LISTED_MS } from '../../core/wire/protocol.js';
@@ -118,7 +119,7 @@ export class RedisViews implements ViewStore {
   statistics(fn: string, hours: readonly number[], byMinute: boolean): Promise<Counts[]> {
     const read = (redis: Redis | Cluster) =>
       readStatistics(redis, this.server.keysOf(fn).statistics, hours, byMinute);
-    return this.server.questions.ask(fn, 'Reading statistics', read, { explain: explainToOperator });
+    return this.server.questions.ask(fn, 'Reading statistics', read, { explain: explainToReader });
   }
 
   private async overviewOf(fn: string): Promise<FunctionOverview> {

@@ -2,6 +2,7 @@ import type { Feature } from '../../core/feature.js';
 import { Housekeeping } from './housekeeping.js';
 import { explainOfTags, placeTagged } from './new-tags.js';
 import { RedisViews } from './redis-views.js';
+import { statisticsRights } from './statistics-rights.js';
 import { StatisticsWriter } from './statistics-writer.js';
 import type { ViewsStore } from './view-store.js';
 import { ViewsClient } from './views-client.js';
@@ -15,6 +16,7 @@ export const views: Feature<ViewsStore> = {
     counting: options.statistics ? new StatisticsWriter(commands, keysOf, problems) : undefined,
   }),
   store: (server) => new RedisViews(server),
+  rights: statisticsRights,
   place: placeTagged,
   explain: explainOfTags,
 };
