@@ -88,6 +88,21 @@ describe('A client', () => {
     expect(store.placed).toEqual([]);
   });
 
+  it.each(['refuse', 'replace'] as const)(
+    'makes no job unique whose limit says onFull: %j',
+    async (onFull) => {
+      const unique = { key: 'one' };
+      const once = defineJob<{ tenant: string }>('once', { limit: { ...limit, onFull } });
+      const refused = { option: 'unique', message: expect.stringContaining(`onFull: '${onFull}'`) };
+      await expect(client.run(once, { tenant: 'a' }, { unique })).rejects.toMatchObject(refused);
+      await expect(client.runMany(once, [{ tenant: 'a' }], { unique })).rejects.toMatchObject(refused);
+      expect(store.placed).toEqual([]);
+      const waits = defineJob<{ tenant: string }>('waits', { limit });
+      await client.run(waits, { tenant: 'a' }, { unique });
+      expect(store.placed).toEqual([undefined]);
+    },
+  );
+
   it('checks the input before its key', async () => {
     const checked = defineJob('checked', {
       input: z.object({ user: z.object({ id: z.string() }) }),

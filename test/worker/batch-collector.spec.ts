@@ -176,12 +176,16 @@ describe('BatchCollector', () => {
   it('has places for whole batches: one that ends has them all again', async () => {
     open({ size: 3 });
     expect(collector.free(2, 0)).toBe(6);
+    let told = 0;
+    collector.onPlaces = () => void (told += 1);
     const { job } = add(1);
     expect(collector.free(2, 1)).toBe(5);
     await eventually(() => expect(batches).toHaveLength(1));
     expect(collector.free(2, 1)).toBe(3);
+    expect(told).toBe(1);
     batches[0]?.end.open();
     await eventually(() => expect(collector.free(2, 1)).toBe(5));
+    expect(told).toBe(2);
     collector.ended(job.claim);
     expect(collector.free(2, 0)).toBe(6);
   });
