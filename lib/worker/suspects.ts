@@ -81,10 +81,14 @@ export class Suspects implements IsolatedWorker {
 
   /** In this order, also if calls are repeated. */
   beginSuspect(claim: Claim): void {
-    void this.noted
+    const before = this.noted;
+    void before
       .then(() => this.isolate(claim, true))
       .then((noted) => this.begin(claim, noted))
-      .finally(() => (this.noted = Promise.resolve('held')));
+      .finally(() => {
+        // Unless there is another suspect by then.
+        if (this.noted === before) this.noted = Promise.resolve('held');
+      });
   }
 
   releaseSuspect(claim: Claim): void {
