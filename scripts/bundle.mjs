@@ -23,7 +23,11 @@ const { output } = await build({
   platform: 'node',
   // Packages, and Node's own modules.
   external: (id) => !/^[./]/.test(id),
-  output: { dir: DIST, format: 'esm', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name].js' },
+  output: {
+    ...{ dir: DIST, format: 'esm', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name].js' },
+    // They stand in the declarations.
+    comments: { jsdoc: false },
+  },
 });
 const written = new Set(output.map(({ fileName }) => fileName));
 // The page's own scripts, which are part of a module by now, are read from here by tests.
