@@ -1,5 +1,5 @@
 --- Handles what is due, a batch of each kind per turn.
--- Needs context: write_though_full, read_job, file, due, prefix, settings, call, turn, BATCH; room:
+-- Needs context: text, write_though_full, read_job, file, due, prefix, settings, call, turn, BATCH; room:
 --   forget_bytes, key_period; lanes: queue, unpark, reshow, UNDER_WAY; limits: blocked_until; workers:
 --   read_worker, offer, lose, blame, remove_worker; lifecycle: detach, put_back, fail, give_back, read_handled,
 --   HANDED
