@@ -157,6 +157,8 @@ function workOf(act: Act, which: Which, mayCancel: MayCancel): [JobState, BulkWo
 }
 
 function endedOf(state: 'failed' | 'cancelled', { group, tag, before }: Which): EndedJobs {
+  if (group !== undefined && (typeof group !== 'string' || group === ''))
+    throw ApiFailure.invalid('which.group', 'a group of failures');
   const time = dateOf('which.before', before);
   return {
     state,

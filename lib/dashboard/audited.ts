@@ -9,6 +9,8 @@ import { ACTIONS } from './viewed-instance.js';
 
 /** Longest text of an event that a request has brought. */
 const MOST_TEXT = 500;
+/** Longest span of time as text, in characters. */
+const MOST_SPAN = 50;
 const REFUSALS: ReadonlySet<string> = new Set(['NOT_ALLOWED', 'READ_ONLY', 'CROSS_SITE']);
 /** Refusals of requests without a user. Only of changes there are events: pages ask for views all the time. */
 const WITHOUT_USER: ReadonlySet<string> = new Set(['NOT_LOGGED_IN', 'LOCAL_ONLY']);
@@ -96,8 +98,15 @@ function textOf(given: unknown): string {
 
 /** The parts that this package knows: a request may have had anything beside them. */
 function numbersOf({ concurrency, rate }: NonNullable<ActRequest['limit']>): ActRequest['limit'] {
+  const { max, per } = rate ?? {};
+  const isRate = isPlain(max) && isPlain(per);
   return {
-    ...(concurrency !== undefined && { concurrency }),
-    ...(rate && { rate: { max: rate.max, per: rate.per } }),
+    ...(isPlain(concurrency) && { concurrency }),
+    ...(isRate && { rate: { max, per } }),
   };
+}
+
+/** Numbers and spans of time: what else a request brings is no part of an event. */
+function isPlain<T>(value: T): value is Extract<T, number | string> {
+  return typeof value === 'number' || (typeof value === 'string' && value.length <= MOST_SPAN);
 }

@@ -79,6 +79,20 @@ describe('a request of a program, not of the page,', () => {
     },
   );
 
+  it('is an event with no more of a limit than its numbers', async () => {
+    const { act } = await serve();
+    const limit = { concurrency: { secret: 'x' }, rate: { max: 1, per: ['x'], more: 'x' } };
+    expect((await act({ action: 'limit-set', fn: 'a', limit })).status).toBe(400);
+    expect(events).toMatchObject([{ action: 'limit-set', limit: {}, count: 0 }]);
+    expect(JSON.stringify(events)).not.toContain('"x"');
+  });
+
+  it.each(['', null, 7])('does nothing to the jobs of the group %j', async (group) => {
+    const { act } = await serve();
+    const body = { action: 'retry', fn: 'a', which: { state: 'failed', group } };
+    expect((await act(body)).status).toBe(400);
+  });
+
   it.each([[{ toString: 1 }], [['1']], [1]])('watches no job %j', async (job) => {
     const { base } = await serve();
     const topics = encodeURIComponent(JSON.stringify([{ job, fn: 'a' }]));

@@ -7,7 +7,7 @@ import { pauseAfter } from '../../redis/retry.js';
 import { EngineUnavailableError } from './engine-errors.js';
 import type { EngineLife } from './engine-life.js';
 import type { Operation } from './operations.js';
-import { turn, type Argument, type Sweep, type TurnReply } from './turn.js';
+import { turn, type Argument, type TurnReply } from './turn.js';
 
 /** Two at a time keep Redis busy while replies travel. */
 const MAX_AT_ONCE = 2;
@@ -50,8 +50,6 @@ export class TurnQueue {
   private readonly underWay = new Set<readonly Pending[]>();
   private scheduled = false;
   private wanted: Wanted = 'nothing';
-  /** Whether Redis was away since the last sweep, or this master: workers were not heard then. */
-  private wasAway = true;
   private said?: { readonly message: string; readonly at: number };
 
   constructor(
@@ -103,15 +101,13 @@ export class TurnQueue {
     this.wanted = 'nothing';
     this.underWay.add(batch);
     if (this.pending.length > 0) this.schedule();
-    const sweep = wanted === 'sweep' ? (this.wasAway ? 2 : 1) : 0;
+    const sweep = wanted === 'sweep' ? 1 : 0;
     try {
       const reply = await this.send(batch, sweep);
-      if (sweep === 2) this.wasAway = false;
       batch.forEach((pending, index) => this.settle(pending, reply.replies[index]));
       this.options.onTurn(reply);
       if (reply.more) this.want('sweep');
     } catch (error) {
-      this.wasAway = true;
       await this.fail(batch, error);
     } finally {
       this.underWay.delete(batch);
@@ -130,7 +126,7 @@ export class TurnQueue {
     return this.pending.splice(0, count);
   }
 
-  private async send(batch: readonly Pending[], sweep: Sweep): Promise<TurnReply> {
+  private async send(batch: readonly Pending[], sweep: 0 | 1): Promise<TurnReply> {
     const { prefix, settings, now, handsOut } = this.options;
     const operations = batch.flatMap(({ operation: { name }, args }) => [name, args.length, ...args]);
     const redis = await this.connection.ready(REDIS_WAIT_MS);

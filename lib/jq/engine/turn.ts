@@ -64,15 +64,12 @@ export interface Probe {
   readonly url: string;
 }
 
-/** Whether a turn sees to what has fallen due; 2 after an outage. */
-export type Sweep = 0 | 1 | 2;
-
 export const turn = defineScript<
   [
     now: number | '',
     settings: Uint8Array,
     seed: number,
-    sweep: Sweep,
+    sweep: 0 | 1,
     pushes: number,
     operations: Argument[],
   ],

@@ -29,10 +29,10 @@ export class EngineRig {
 
   async turn(
     list: readonly Operation<unknown>[],
-    { sweep = false, pushes = 0 }: { sweep?: boolean | 'after an outage'; pushes?: number } = {},
+    { sweep = false, pushes = 0 }: { sweep?: boolean; pushes?: number } = {},
   ): Promise<TurnReply> {
     const flat = list.flatMap(({ name, args }) => [name, args.length, ...args]);
-    const flags = [SEED, sweep === true ? 1 : sweep ? 2 : 0, pushes] as const;
+    const flags = [SEED, sweep ? 1 : 0, pushes] as const;
     const reply = await turn.run(this.redis, [this.prefix], this.now, this.settings, ...flags, flat);
     return reply;
   }

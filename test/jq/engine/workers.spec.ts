@@ -208,16 +208,6 @@ describe('workers', () => {
       await expect(held()).resolves.toBe(0);
     });
 
-    it('are not so by the silence of an outage that only their master knows of', async () => {
-      const puller = await rig.puller();
-      await rig.enqueue({ timeout: 3600 });
-      await rig.pull(puller);
-      await rig.pass(58_000);
-      rig.now += 2500;
-      await rig.turn([], { sweep: 'after an outage' });
-      await expect(used.redis.scard(`${rig.prefix}held:${puller}`)).resolves.toBe(1);
-    });
-
     it('by jobs that they take and never report, and get one now and then to see whether they do', async () => {
       for (let i = 0; i < 8; i++) await rig.enqueue({ timeout: 1 });
       const worker = await rig.worker();

@@ -40,21 +40,20 @@ local function probe(worker, worker_row)
 end
 
 --- Masters sweep each second. If none has for so long, in ms, workers could not be heard.
-local LEAST_GAP = 3000
+local GAP = 3000
 
 --[[
   Since when workers can be heard: the end of the last outage, or the start of a first master. Redis sees an outage itself, as the
-  first call that it runs then may be one of before, whose master knew of none.
+  first call that it runs then may be one of before, whose master knew of none; and another master may have heard the workers.
 ]]
-local function heard_since(was_away)
-  local since = call('GET', prefix .. 'swept')
-  if was_away or not since then since = text(turn.now) end
-  call('SET', prefix .. 'swept', since, 'PX', math.floor(math.max(LEAST_GAP, settings.silence / 4)))
+local function heard_since()
+  local since = call('GET', prefix .. 'swept') or text(turn.now)
+  call('SET', prefix .. 'swept', since, 'PX', GAP)
   return tonumber(since)
 end
 
-local function sweep_workers(was_away)
-  local counts_until = heard_since(was_away) + settings.silence
+local function sweep_workers()
+  local counts_until = heard_since() + settings.silence
   for _, worker in ipairs(due('resting')) do
     call('ZREM', prefix .. 'resting', worker)
     offer(worker)
@@ -159,11 +158,11 @@ local function sweep_keys()
   end
 end
 
-local function sweep(was_away)
+local function sweep()
   write_though_full()
   sweep_delayed()
   sweep_deadlines()
-  sweep_workers(was_away)
+  sweep_workers()
   sweep_leaving()
   sweep_blocked()
   sweep_results()

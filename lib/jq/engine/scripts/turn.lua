@@ -3,7 +3,7 @@
 
   KEYS[1] prefix of all keys and channels; it has a hash tag, so that a cluster keeps them together
   ARGV[1] now in ms, or '' for the server's clock   ARGV[2] settings as MessagePack   ARGV[3] a random number
-  ARGV[4] '1' to see to what has fallen due, '2' the same after an outage, or '0'   ARGV[5] how many jobs to push at most
+  ARGV[4] '1' to see to what has fallen due, or '0'   ARGV[5] how many jobs to push at most
   ARGV[6…] operations: name, number of arguments, arguments
   Returns { reply of each operation }, { jobs to push }, { jobs whose limits are to be found anew }, ms until
   something falls due or -1, 1 when there is more to do at once, the tally of the turn,
@@ -58,7 +58,7 @@ end
 
 if ARGV[4] ~= '0' then
 -- include sweep
-  sweep(ARGV[4] == '2')
+  sweep()
 end
 local replies = run_operations()
 note_keys()
