@@ -121,7 +121,9 @@ export class KnownFunctions {
     const fn = this.nameOf(ref);
     const definition = this.definitionOf(ref);
     if (definition?.input || definition?.expires !== undefined) return undefined;
-    for (const name of this.settings) if (this.setting(ref, name) !== undefined) return undefined;
+    const handler: Partial<AnyJobDefinition> | undefined = this.handlers.get(fn);
+    for (const name of this.settings)
+      if ((handler?.[name] ?? definition?.[name]) !== undefined) return undefined;
     return [fn, this.write(definition?.codec, fn, input)];
   }
 
