@@ -38,6 +38,19 @@ describe('Flows on Redis', () => {
     return keys.filter((key, index) => times[index] === -1 && !/^(ended|claims|sender):/.test(key)).sort();
   }
 
+  it('are made by calls that are remembered for longer than it is repeated', async () => {
+    const fn = rig.fn();
+    const seconds = 200;
+    const client = new RedisActors(rig.url).client({}, seconds * 1000);
+    const first = await client.run(fn, 1);
+    const [before] = [new Set(await rig.redis.keys(`sender:${fn}:*`))];
+    await client.run(fn, 2, { after: [first] });
+    const added = (await rig.redis.keys(`sender:${fn}:*`)).filter((key) => !before.has(key));
+    expect(added).toHaveLength(1);
+    expect(await rig.redis.ttl(String(added[0]))).toBeGreaterThan(2 * seconds);
+    await client.close();
+  });
+
   it('leave nothing that does not expire', async () => {
     const fn = rig.fn();
     await runWorker(rig.source(), fn, (input) => {

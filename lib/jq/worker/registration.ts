@@ -42,6 +42,8 @@ export class Registration {
   batch = 1;
   private registering?: Promise<string>;
 
+  private isPinging = false;
+
   constructor(
     private readonly http: MasterHttp,
     private readonly options: RegistrationOptions,
@@ -65,13 +67,17 @@ export class Registration {
     return (this.registering ??= this.register().finally(() => delete this.registering));
   }
 
-  /** Pings the master. */
+  /** Pings the master, until it answers: one that is back may have heard nothing of this worker for long. */
   async ping(): Promise<void> {
     const id = this.workerId;
-    if (id === undefined) return;
+    if (id === undefined || this.isPinging) return;
     const { signal } = this.options;
     const headers = { 'worker-id': id };
-    const reply = await this.http.request('POST', '/worker/ping', { headers, signal }).catch(() => undefined);
+    const ping = () => this.http.request('POST', '/worker/ping', { headers, signal });
+    this.isPinging = true;
+    const reply = await askMaster(ping, signal, { url: this.http.url, what: 'POST /worker/ping' })
+      .catch(() => undefined)
+      .finally(() => (this.isPinging = false));
     if (reply && isForgotten(reply)) this.forgotten(id);
   }
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import * as operations from '../../../lib/jq/engine/operations.js';
+import type { HandedJob } from '../../../lib/jq/engine/operations.js';
 import { Raw } from '../../../lib/jq/message-pack/raw.js';
 import { useRedis } from '../../support/use-redis.js';
 import { EngineRig } from './engine-rig.js';
@@ -206,6 +207,34 @@ describe('workers', () => {
       await expect(held()).resolves.toBe(1);
       await rig.pass(1);
       await expect(held()).resolves.toBe(0);
+    });
+
+    it('are not so by jobs whose time was up in an outage: they may have ended, and are reported after it', async () => {
+      const puller = await rig.puller({ maxJobs: 3 });
+      await rig.pass(0);
+      for (let job = 0; job < 3; job++) await rig.enqueue({ timeout: 8, maxRetry: 0 });
+      const jobs = [];
+      for (let job = 0; job < 3; job++) jobs.push((await rig.pull(puller)).job as HandedJob);
+      await rig.outage(14_000);
+      await rig.pass(1000);
+      for (const job of jobs.slice(0, 2)) await rig.succeed(job);
+      await rig.pass(8999);
+      const state = async (job: HandedJob | undefined) => (await rig.view(String(job?.id)))?.status;
+      await expect(Promise.all(jobs.map(state))).resolves.toEqual(['done', 'done', 'running']);
+      await rig.pass(1);
+      await expect(state(jobs[2])).resolves.toBe('error');
+      await expect(used.redis.hget(`${rig.prefix}worker:${puller}`, 'lost')).resolves.not.toBe('1');
+    });
+
+    it('are so in time, though the clock of Redis was set back', async () => {
+      const puller = await rig.puller();
+      await rig.outage(0);
+      await rig.enqueue({ timeout: 3600 });
+      rig.now -= 1_000_000;
+      await rig.pull(puller);
+      await rig.pass(59_999);
+      await rig.pass(60_000);
+      await expect(used.redis.scard(`${rig.prefix}held:${puller}`)).resolves.toBe(0);
     });
 
     it('by jobs that they take and never report, and get one now and then to see whether they do', async () => {

@@ -34,8 +34,8 @@ import {
 
 /** Most jobs that are removed at a time. */
 const MAX_REMOVED = 200;
-/** Seconds for which it remembers the call that has created a job. */
-const MEMORY_SECONDS = 120;
+/** Seconds for which it remembers the call that has created a job, beyond the time in which it is repeated. */
+const MEMORY_SECONDS = 60;
 /** What is read of a job of a flow. */
 const MEMBER_FIELDS = [...STATE_FIELDS, 'mark'] as const;
 /** How often a flow is begun anew if a failover has lost a part of it. */
@@ -82,8 +82,9 @@ export class RedisFlows implements FlowStore {
     const keys = [k.ids, k.jobs, k.scheduled, k.members, sender];
     const args = [job.input, job.options, writePlace(job.place), job.onParentError] as const;
     const at = created();
+    const memory = MEMORY_SECONDS + Math.ceil((2 * this.server.timeout) / 1000);
     const reply = await this.ask(fn, 'Enqueueing', (redis) =>
-      enqueueAfter.run(redis, keys, at, 1, MEMORY_SECONDS, mark, now(), ...args, this.entriesOf(after)),
+      enqueueAfter.run(redis, keys, at, 1, memory, mark, now(), ...args, this.entriesOf(after)),
     ).catch(async (error: unknown) => {
       throw await this.explained(fn, error);
     });

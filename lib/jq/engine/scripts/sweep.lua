@@ -5,6 +5,22 @@
 --   HANDED
 -- Gives sweep
 
+--- Masters sweep each second. If none has for so long, in ms, workers could not be heard.
+local GAP = 3000
+--- Within so long after an outage, in ms, workers repeat what they have to report.
+local REPORTS = 10000
+
+--[[
+  Since when workers can be heard: the end of the last outage, or the start of a first master. Redis sees an outage itself, as the
+  first call that it runs then may be one of before, whose master knew of none; and another master may have heard the workers.
+]]
+local function heard_since()
+  -- In the future if the clock was set back.
+  local since = math.min(tonumber(call('GET', prefix .. 'swept') or turn.now), turn.now)
+  call('SET', prefix .. 'swept', text(since), 'PX', GAP)
+  return since
+end
+
 local function sweep_delayed()
   for _, id in ipairs(due('delayed')) do
     call('ZREM', prefix .. 'delayed', id)
@@ -13,7 +29,8 @@ local function sweep_delayed()
   end
 end
 
-local function sweep_deadlines()
+--- Jobs whose time was up in an outage, or is soon after it, may have ended in time: their workers could not report that.
+local function sweep_deadlines(since)
   for _, id in ipairs(due('deadlines')) do
     local job = read_handled(id)
     if not job then
@@ -22,6 +39,8 @@ local function sweep_deadlines()
       -- Its master died, or could not report the outcome of the push: the worker is not blamed.
       detach(id, job)
       put_back(id, job, 'open', 'unanswered')
+    elseif turn.now < since + REPORTS then
+      call('ZADD', prefix .. 'deadlines', since + REPORTS, id)
     else
       detach(id, job)
       fail(id, job, 'timeout', 'it took longer than ' .. job.timeout .. ' s', nil, true)
@@ -39,21 +58,8 @@ local function probe(worker, worker_row)
   turn.probed[#turn.probed + 1] = { worker, worker_row.url }
 end
 
---- Masters sweep each second. If none has for so long, in ms, workers could not be heard.
-local GAP = 3000
-
---[[
-  Since when workers can be heard: the end of the last outage, or the start of a first master. Redis sees an outage itself, as the
-  first call that it runs then may be one of before, whose master knew of none; and another master may have heard the workers.
-]]
-local function heard_since()
-  local since = call('GET', prefix .. 'swept') or text(turn.now)
-  call('SET', prefix .. 'swept', since, 'PX', GAP)
-  return tonumber(since)
-end
-
-local function sweep_workers()
-  local counts_until = heard_since() + settings.silence
+local function sweep_workers(since)
+  local counts_until = since + settings.silence
   for _, worker in ipairs(due('resting')) do
     call('ZREM', prefix .. 'resting', worker)
     offer(worker)
@@ -161,8 +167,9 @@ end
 local function sweep()
   write_though_full()
   sweep_delayed()
-  sweep_deadlines()
-  sweep_workers()
+  local since = heard_since()
+  sweep_deadlines(since)
+  sweep_workers(since)
   sweep_leaving()
   sweep_blocked()
   sweep_results()
