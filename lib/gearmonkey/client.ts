@@ -224,7 +224,7 @@ export class GearMonkeyClient extends Featured {
     this.#core.functions.forget(definition);
   }
 
-  /** This process has a handler of a function, what it says goes before its definition. @internal */
+  /** This process has a handler of a function; what it says goes before the definition. @internal */
   addHandler(fn: string, settings: HandlerSettings): void {
     this.#core.functions.addHandler(fn, settings);
   }

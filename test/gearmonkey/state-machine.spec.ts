@@ -1,5 +1,5 @@
 import * as edits from '../../lib/gearmonkey/features/edits/edit-scripts.js';
-import { unique as uniqueScript } from '../../lib/gearmonkey/features/unique/unique-scripts.js';
+import { unique as uniqueScript } from '../../lib/gearmonkey/features/unique/create-unique.js';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';

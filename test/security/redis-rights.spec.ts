@@ -1,5 +1,5 @@
 import * as edits from '../../lib/gearmonkey/features/edits/edit-scripts.js';
-import { unique } from '../../lib/gearmonkey/features/unique/unique-scripts.js';
+import { unique } from '../../lib/gearmonkey/features/unique/create-unique.js';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { lastValueFrom } from 'rxjs';

@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
 import * as edits from '../../lib/gearmonkey/features/edits/edit-scripts.js';
 import * as schedules from '../../lib/gearmonkey/features/schedules/schedule-scripts.js';
 import * as scripts from '../../lib/gearmonkey/core/wire/scripts.js';
-import { unique } from '../../lib/gearmonkey/features/unique/unique-scripts.js';
+import { unique } from '../../lib/gearmonkey/features/unique/create-unique.js';
 import * as views from '../../lib/gearmonkey/features/views/view-scripts.js';
 import { until } from './until.js';
 

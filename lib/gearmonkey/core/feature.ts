@@ -27,7 +27,7 @@ export interface ClientCore<Store extends JobStore = JobStore> {
 /** A class whose methods a client gets. */
 export type ClientPart<Store extends JobStore = JobStore> = new (core: ClientCore<Store>) => object;
 
-/** A feature of GearMonkey jobs. All are listed in `features/index.ts`; the core knows none by name. */
+/** A feature of GearMonkey jobs. All are listed in `features/index.ts`; the core imports none. */
 export interface Feature<Store extends JobStore = JobStore> {
   readonly name: string;
   /** What the store has under the feature's name: its questions to the server. */

@@ -37,7 +37,7 @@ export type FeatureStores = Pick<
 export interface FeatureMethods
   extends EditsClient, FlowsClient, LimitsClient, RecordsClient, SchedulesClient, ViewsClient {}
 
-/** All features. */
+/** All features. New jobs are placed in this order: unique ones behind limits, and what tags say behind both. */
 export const FEATURES: readonly Feature<GearMonkeyStore>[] = [
   edits,
   flows,

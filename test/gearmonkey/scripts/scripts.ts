@@ -1,5 +1,5 @@
 import * as edits from '../../../lib/gearmonkey/features/edits/edit-scripts.js';
-import { unique as uniqueScript } from '../../../lib/gearmonkey/features/unique/unique-scripts.js';
+import { unique as uniqueScript } from '../../../lib/gearmonkey/features/unique/create-unique.js';
 import type { Redis } from 'ioredis';
 import { keysOf, type KeptText } from '../../../lib/gearmonkey/core/wire/protocol.js';
 import * as limitScripts from '../../../lib/gearmonkey/features/limits/limit-scripts.js';

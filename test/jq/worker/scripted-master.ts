@@ -23,6 +23,8 @@ export interface ScriptedMaster {
   /** What `POST /worker` is answered with, beside the id. */
   offers: object;
   onDone: OnDone;
+  /** How many of the next pings it can't answer, and how many have come. */
+  pings: { refused: number; came: number };
 }
 
 const servers = new Set<ReturnType<typeof createServer>>();
@@ -35,6 +37,10 @@ export async function scriptedMaster(offers: object = {}): Promise<ScriptedMaste
     if (request.url === '/worker' && request.method === 'POST') {
       const id = `worker-${master.registrations.push(body as Record<string, unknown>)}`;
       return response.writeHead(201).end(encode({ worker_id: id, ...master.offers }));
+    }
+    if (request.url === '/worker/ping') {
+      master.pings.came += 1;
+      return response.writeHead(master.pings.refused-- > 0 ? 503 : 204).end();
     }
     if (request.url !== '/done') return response.writeHead(204).end();
     master.reports.push(body as Report | Report[]);
@@ -49,6 +55,7 @@ export async function scriptedMaster(offers: object = {}): Promise<ScriptedMaste
     reports: [],
     taken,
     offers,
+    pings: { refused: 0, came: 0 },
     onDone: (report, response) => {
       for (const each of [report].flat()) taken.set(each.job_id, each);
       response.writeHead(204).end();

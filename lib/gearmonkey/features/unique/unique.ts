@@ -1,13 +1,15 @@
 import { InvalidOptionError } from '../../../job/errors.js';
 import type { FunctionRef } from '../../../job/job-definition.js';
 import { checkUnique, type Unique } from '../../../job/unique.js';
+import { explainRefusal, type Call } from '../../../redis/rights.js';
 import type { KnownFunctions } from '../../core/client/known-functions.js';
 import type { PlaceHook } from '../../core/client/new-jobs.js';
 import type { Placement } from '../../core/client/placement.js';
 import type { AnyRunOptions } from '../../core/client/run-options.js';
 import type { Feature } from '../../core/feature.js';
+import type { FunctionKeys } from '../../core/wire/protocol.js';
+import type { ExplainMore, Role } from '../../core/wire/rights.js';
 import { createUnique } from './create-unique.js';
-import { explainOfUnique, uniqueRights } from './unique-rights.js';
 
 /** The option of a call, or that of the definition. @throws ConfigurationError, InvalidOptionError */
 export function uniqueOf(
@@ -19,9 +21,10 @@ export function uniqueOf(
   return unique === false ? undefined : checkUnique(unique);
 }
 
-export const placeUnique = {
+/** Comes behind limits, whose keys its jobs get from a worker. */
+export const placeUnique: Required<PlaceHook> = {
   /** A debounced job waits in `scheduled` until its delay is over. */
-  options(functions: KnownFunctions, ref: FunctionRef, options: AnyRunOptions): AnyRunOptions {
+  options(functions, ref, options) {
     const rule = uniqueOf(functions, ref, options)?.rule;
     if (rule?.kind !== 'debounce') return options;
     const { priority, scheduled, delay } = options;
@@ -35,13 +38,7 @@ export const placeUnique = {
     return { ...options, delay: rule.span };
   },
 
-  place(
-    functions: KnownFunctions,
-    ref: FunctionRef,
-    placement: Placement,
-    options: AnyRunOptions,
-    inputs: readonly unknown[],
-  ): Placement {
+  place(functions, ref, placement, options, inputs) {
     const unique = uniqueOf(functions, ref, options);
     if (!unique) return placement;
     const { rule } = unique;
@@ -54,7 +51,22 @@ export const placeUnique = {
     const inOrder = rule.kind === 'debounce' && { inOrder: true as const };
     return { ...rest, ...inOrder, feature: { way: createUnique, each } };
   },
-} satisfies PlaceHook;
+};
+
+const X = 'x';
+
+/** Workers create jobs of schedules, which may be unique. */
+function uniqueRights(role: Role, { unique }: FunctionKeys): Call[] {
+  const both: Call[] = [
+    ['HMGET', unique, X],
+    ['HSET', unique, X, X],
+  ];
+  return role === 'worker' ? both : [...both, ['HDEL', unique, X], ['HRANDFIELD', unique]];
+}
+
+/** If Redis refused a call for a missing right to unique keys, returns an error that names it; otherwise `refusal`. */
+const explainOfUnique: ExplainMore = (commands, refusal, fn, k) =>
+  explainRefusal(commands, refusal, uniqueRights('client', k), `a client of "${fn}"`);
 
 /** Jobs with a key: while one of that key is there, a new one is not created. */
 export const unique: Feature = {

@@ -1,7 +1,10 @@
 import type { Cluster, Redis } from 'ioredis';
 import { COUNT_KINDS, KEPT_HOURS, type Counts } from '../../../job/statistics.js';
+import { explainRefusal, type Call } from '../../../redis/rights.js';
 import { scriptsIn } from '../../../redis/script.js';
 import { LUA } from '../../core/wire/lua.embedded.js';
+import type { FunctionKeys } from '../../core/wire/protocol.js';
+import { explainToOperator, type Explain, type Role } from '../../core/wire/rights.js';
 import type { Now } from '../../core/wire/scripts.js';
 
 /** An hour's statistics are kept for as long as statistics are, and until their hour is over. */
@@ -45,3 +48,27 @@ function countsIn(fields: Readonly<Record<string, string | null>>): Counts {
   const counts = Object.entries(fields).map(([field, value]) => [field, Number(value ?? 0)] as const);
   return new Map(counts.filter(([, count]) => Number.isSafeInteger(count) && count > 0));
 }
+
+const X = 'x';
+
+/** Workers count what happens to jobs, and operators read that. */
+export function statisticsRights(role: Role, k: FunctionKeys): Call[] {
+  const key = k.statistics + X;
+  if (role === 'client') return [];
+  return role === 'worker'
+    ? [
+        ['HINCRBY', key, X, '1'],
+        ['EXPIRE', key, '1'],
+      ]
+    : [
+        ['HGETALL', key],
+        ['HMGET', key, X],
+      ];
+}
+
+/** As `explainToOperator`, for one who reads statistics. */
+export const explainToReader: Explain = async (commands, refusal, fn, keysOf) => {
+  const why = await explainToOperator(commands, refusal, fn, keysOf);
+  const calls = statisticsRights('operator', keysOf(fn));
+  return why === refusal ? explainRefusal(commands, refusal, calls, `an operator of "${fn}"`) : why;
+};

@@ -2,7 +2,7 @@ import type { Feature } from '../../core/feature.js';
 import { Housekeeping } from './housekeeping.js';
 import { explainOfTags, placeTagged } from './new-tags.js';
 import { RedisViews } from './redis-views.js';
-import { statisticsRights } from './statistics-rights.js';
+import { statisticsRights } from './statistics.js';
 import { StatisticsWriter } from './statistics-writer.js';
 import type { ViewsStore } from './view-store.js';
 import { ViewsClient } from './views-client.js';

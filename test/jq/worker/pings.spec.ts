@@ -1,0 +1,24 @@
+import { describe, expect, it } from '@jest/globals';
+import type { JobSource } from '../../../lib/job/job-source.js';
+import { jq } from '../../../lib/jq/worker/jq-source.js';
+import type { Registrations } from '../../../lib/jq/worker/registrations.js';
+import { runWorker, stopWorkersAfterEach } from '../../support/run-worker.js';
+import { until } from '../../support/until.js';
+import { scriptedMaster, stopScriptedMastersAfterEach } from './scripted-master.js';
+
+describe('a ping', () => {
+  stopWorkersAfterEach();
+  stopScriptedMastersAfterEach();
+
+  it('is repeated until the master answers, one at a time', async () => {
+    const master = await scriptedMaster();
+    const source: JobSource = jq({ master: master.url, listen: { port: 0 }, pingInterval: '1h' });
+    const { registrations } = source as JobSource & { readonly registrations: Registrations };
+    await runWorker(source, 'mail', () => undefined);
+    await until(() => master.registrations.length === 1 && registrations['all'][0]?.workerId);
+    master.pings.refused = 2;
+    for (let due = 0; due < 2; due++) registrations.ping();
+    await until(() => master.pings.refused < 0);
+    expect(master.pings.came).toBe(3);
+  });
+});
