@@ -15,10 +15,10 @@ describe('a ping', () => {
     const source: JobSource = jq({ master: master.url, listen: { port: 0 }, pingInterval: '1h' });
     const { registrations } = source as JobSource & { readonly registrations: Registrations };
     await runWorker(source, 'mail', () => undefined);
-    await until(() => master.registrations.length === 1 && registrations['all'][0]?.workerId);
+    const registration = await until(() => registrations['all'][0]);
+    await registration.ready();
     master.pings.refused = 2;
-    for (let due = 0; due < 2; due++) registrations.ping();
-    await until(() => master.pings.refused < 0);
+    await Promise.all([registration.ping(), registration.ping()]);
     expect(master.pings.came).toBe(3);
   });
 });
