@@ -38,7 +38,9 @@ async function jobs({ master, worker }: Master): Promise<void> {
   for (const _ of [1, 2]) await master.post('/job', { name: 'mail', argument: {} }, { headers });
   const polling = master.pull(worker, 60);
   const taken = (await polling).body as { id: string };
-  await master.post('/worker/release', { job_id: taken.id, attempt: 1 }, { worker });
+  for (const path of ['confirm', 'release']) {
+    await master.post(`/worker/${path}`, { job_id: taken.id, attempt: 1 }, { worker });
+  }
   await master.call('POST', '/worker/ping', { worker });
   const result = { type: 'success', result: 1 };
   await master.post('/done', { job_id: await pulled({ master, worker }), ...result }, { worker });

@@ -3,7 +3,7 @@ import type { ConnectionSpec } from '../../redis/connect.js';
 import { RedisConnection } from '../../redis/redis-connection.js';
 import { Administration } from './administration.js';
 import { ConstraintStore } from './constraint-store.js';
-import type { DoneRequest, EnqueueRequest, RegisterRequest, ReleaseRequest } from '../wire/requests.js';
+import type { DoneRequest, EnqueueRequest, HandOut, RegisterRequest } from '../wire/requests.js';
 import { clientLimit, KeyReusedError, QueueFullError } from './engine-errors.js';
 import { EngineLife } from './engine-life.js';
 import { isJobId, isWorkerId, jobIdSuffix, newWorkerId } from './ids.js';
@@ -185,9 +185,15 @@ export class JqEngine {
   }
 
   /** Puts a job back that its worker has not begun. False if it is unknown, or not the worker's. */
-  async release(worker: string, request: ReleaseRequest): Promise<boolean> {
+  async release(worker: string, request: HandOut): Promise<boolean> {
     if (!isWorkerId(worker) || !isJobId(request.jobId)) return false;
     return this.turns.run(operations.release(worker, request));
+  }
+
+  /** Whether a job that a worker begins now is still the worker's. Its time counts anew. */
+  async confirm(worker: string, request: HandOut): Promise<boolean> {
+    if (!isWorkerId(worker) || !isJobId(request.jobId)) return false;
+    return this.turns.run(operations.confirm(worker, request));
   }
 
   /** Records how the push of a job ended, retrying until Redis takes it. */

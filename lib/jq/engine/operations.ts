@@ -1,7 +1,7 @@
 import type { Limits } from '../constraints/limits.js';
 import { defined } from '../../job/defined.js';
 import { Raw } from '../message-pack/raw.js';
-import type { DoneRequest, EnqueueRequest, RegisterRequest, ReleaseRequest } from '../wire/requests.js';
+import type { DoneRequest, EnqueueRequest, RegisterRequest, HandOut } from '../wire/requests.js';
 import { readHanded, type Argument, type HandedJob } from './turn.js';
 import { createHash } from 'node:crypto';
 import { pack } from '../message-pack/pack.js';
@@ -184,12 +184,17 @@ export function probed(worker: string, answer: 'there' | 'gone' | 'nothing'): Op
 }
 
 /** Puts back a job that its worker has not begun, without spending a retry. False if it is not the worker's. */
-export function release(worker: string, { jobId, attempt }: ReleaseRequest): Operation<boolean> {
+export function release(worker: string, { jobId, attempt }: HandOut): Operation<boolean> {
   return {
     name: 'answer',
     args: [jobId, attempt, worker, 'undelivered', ''],
     decode: isOne,
   };
+}
+
+/** Whether a job is still its worker's, which begins it now. */
+export function confirm(worker: string, { jobId, attempt }: HandOut): Operation<boolean> {
+  return { name: 'confirm', args: [worker, jobId, attempt], decode: isOne };
 }
 
 /** Brings the keys of an earlier version up to date. */

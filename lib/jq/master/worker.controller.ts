@@ -5,11 +5,11 @@ import type { Packable } from '../message-pack/pack.js';
 import { MAX_BATCH, MAX_BATCH_BYTES, type Element, type Verdict } from '../wire/batch.js';
 import {
   readDone,
+  readHandOut,
   readRegister,
-  readRelease,
   type DoneRequest,
+  type HandOut,
   type RegisterRequest,
-  type ReleaseRequest,
 } from '../wire/requests.js';
 import { CallbackRefusedError } from './callbacks/callback-connector.js';
 import { errorVerdict } from './error-reply.js';
@@ -97,8 +97,15 @@ export class WorkerController {
   /** Puts back a job that was not begun. */
   @Post('worker/release')
   @HttpCode(HttpStatus.NO_CONTENT)
-  async release(@WorkerId() worker: string, @Message(readRelease) request: ReleaseRequest): Promise<void> {
+  async release(@WorkerId() worker: string, @Message(readHandOut) request: HandOut): Promise<void> {
     if (!(await this.engine.release(worker, request))) throw reportRefused();
+  }
+
+  /** For a worker that has read a job late: says whether it may begin it. */
+  @Post('worker/confirm')
+  @HttpCode(HttpStatus.NO_CONTENT)
+  async confirm(@WorkerId() worker: string, @Message(readHandOut) request: HandOut): Promise<void> {
+    if (!(await this.engine.confirm(worker, request))) throw reportRefused();
   }
 
   private async judge(worker: string, report: Element<DoneRequest>): Promise<Verdict> {

@@ -107,15 +107,15 @@ export function readDone(fields: Fields): DoneRequest {
   };
 }
 
-/** `POST /worker/release`: ours. */
-export interface ReleaseRequest {
+/** `POST /worker/release` and `POST /worker/confirm`: ours. */
+export interface HandOut {
   readonly jobId: string;
   /** The attempt that came with the job. */
   readonly attempt: number;
 }
 
 /** @throws InvalidFieldError */
-export function readRelease(fields: Fields): ReleaseRequest {
+export function readHandOut(fields: Fields): HandOut {
   return { jobId: fields.text('job_id'), attempt: fields.integer('attempt', POSITIVE) };
 }
 

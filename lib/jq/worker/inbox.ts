@@ -1,5 +1,6 @@
 import { MAX_TIMER_MS } from '../../job/duration.js';
 import type { Claim, FreeSlots, OnRevoked } from '../../job/job-source.js';
+import { realNow } from '../../job/real-time.js';
 import type { WorkerJob } from '../wire/worker-job.js';
 import type { Registration } from './registration.js';
 import { ReplayCache } from './replay-cache.js';
@@ -19,6 +20,10 @@ export interface HeldJob {
   /** The worker that the master gave it to; absent if it came before the reply to the registration. */
   readonly workerId: string | undefined;
   readonly attempt: number | undefined;
+  /** When it arrived, by `realNow`. */
+  readonly arrivedAt: number;
+  /** When the master was last asked whether this worker still has it, and said so. */
+  confirmedAt: number;
 }
 
 /** The result of a job's arrival. This worker has it only if it is `taken`. */
@@ -76,7 +81,9 @@ export class Inbox {
   private async decide(job: WorkerJob, registration: Registration, onGone?: OnGone): Promise<Delivery> {
     if (onGone && (this.isFull || registration.held.size >= registration.maxJobs)) return 'full';
     const { workerId } = registration;
-    const arrival = { claim: claimOf(job), registration, workerId, attempt: job.attempt };
+    const [arrivedAt, confirmedAt] = [realNow(), -Infinity];
+    const { attempt } = job;
+    const arrival = { claim: claimOf(job), registration, workerId, attempt, arrivedAt, confirmedAt };
     return this.takeNow(arrival) ? 'taken' : this.wait(arrival, onGone);
   }
 
@@ -97,6 +104,11 @@ export class Inbox {
     delete this.waiting;
     signal.removeEventListener('abort', stop);
     return claims;
+  }
+
+  /** The job of a claim that is not reported yet. */
+  jobOf(claim: Claim): HeldJob | undefined {
+    return this.claimed.get(claim);
   }
 
   /** Frees the slot of a claim, once. Returns its job, even if it is no longer held. */

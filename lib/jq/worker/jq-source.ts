@@ -5,6 +5,7 @@ import type { QueueOverview } from '../../job/job-views.js';
 import type { SourceTables } from '../../job/source-tables.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
+import { realNow } from '../../job/real-time.js';
 import { nestLog } from '../../nest/nest-log.js';
 import { MasterHttp } from '../http/master-http.js';
 import { tablesOf } from '../http/master-acts.js';
@@ -16,7 +17,8 @@ import { PushServer } from './push-server.js';
 import type { Origin, PushStatus } from './pushes.js';
 import { Registrations } from './registrations.js';
 import { Reports } from './reports.js';
-import { sourceSettings, type JqSourceOptions } from './source-options.js';
+import { StallWatch } from './stall-watch.js';
+import { sourceSettings, type JqSourceOptions, type SourceSettings } from './source-options.js';
 import { hideFields, showAs } from '../../job/show-as.js';
 
 /**
@@ -28,6 +30,11 @@ import { hideFields, showAs } from '../../job/show-as.js';
 export function jq(options: JqSourceOptions): JobSource {
   return new JqSource(options);
 }
+
+/** A master's `silence` is longer than the interval of pings by more than this. */
+const UNHEARD_MS = 5000;
+/** What is read within this time after a stall may have been sent before or during it. */
+const RECENT_MS = 1000;
 
 class JqSource implements JobSource {
   static {
@@ -57,6 +64,8 @@ class JqSource implements JobSource {
   private readonly reports: Reports;
   private readonly registrations: Registrations;
   private readonly server: PushServer | undefined;
+  private stalls?: StallWatch;
+  private readonly settings: SourceSettings;
   private readonly leaving = new AbortController();
   private readonly startPings: () => NodeJS.Timeout;
   private pings?: NodeJS.Timeout;
@@ -64,7 +73,7 @@ class JqSource implements JobSource {
   private closing?: Promise<void>;
 
   constructor(options: JqSourceOptions) {
-    const settings = sourceSettings(options);
+    const settings = (this.settings = sourceSettings(options));
     const { listen, name = `${hostname()}:${process.pid}` } = options;
     const leaving = this.leaving.signal;
     // One listener for each request under way.
@@ -96,6 +105,7 @@ class JqSource implements JobSource {
     this.inbox.onRevoked = onRevoked;
     this.registrations.serve(functions);
     this.pings ??= this.startPings();
+    this.stalls ??= new StallWatch();
     await (this.opening ??= this.server?.listen() ?? Promise.resolve(undefined));
   }
 
@@ -105,9 +115,22 @@ class JqSource implements JobSource {
     return this.registrations.during(slots, url, () => this.inbox.claim(slots, signal));
   }
 
-  /** A worker has its jobs until their timeout, which the master enforces. Pings show that it is alive. */
-  async renew(): Promise<readonly Claim[]> {
-    return [];
+  /** Whether the master may have given its job to another worker, because this process has stalled or was not heard for long. */
+  mayBeLost(claim: Claim): boolean {
+    const job = this.inbox.jobOf(claim);
+    // A master that only implements the contract has no attempts, and nothing to ask for.
+    if (job?.attempt === undefined) return false;
+    const { arrivedAt, confirmedAt, registration } = job;
+    const lastStall = this.stalls?.lastStall ?? -Infinity;
+    if (lastStall > Math.max(arrivedAt - RECENT_MS, confirmedAt)) return true;
+    const unheard = realNow() - this.settings.pingInterval - UNHEARD_MS;
+    return Math.max(registration.heardAt, confirmedAt) < unheard;
+  }
+
+  /** A worker has its jobs until their timeout, which the master enforces; pings show that it is alive. It is asked only before a job is begun. */
+  async renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
+    const isHeld = await Promise.all(claims.map((claim) => this.confirm(claim)));
+    return claims.filter((_, index) => !isHeld[index]);
   }
 
   /** Does nothing: JQ has no progress. */
@@ -141,8 +164,19 @@ class JqSource implements JobSource {
     return (this.closing ??= this.leave());
   }
 
+  private async confirm(claim: Claim): Promise<boolean> {
+    const job = this.inbox.jobOf(claim);
+    if (job?.attempt === undefined) return true;
+    const asked = realNow();
+    const isHeld = await job.registration.confirm(claim.id, job.attempt);
+    if (isHeld) job.confirmedAt = asked;
+    else this.inbox.release(claim);
+    return isHeld;
+  }
+
   private async leave(): Promise<void> {
     clearInterval(this.pings);
+    this.stalls?.close();
     this.leaving.abort(new Error('The worker is closed.'));
     await this.registrations.end();
     await this.opening?.catch(() => undefined);

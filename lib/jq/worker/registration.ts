@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { realNow } from '../../job/real-time.js';
 import type { WorkerJob } from '../wire/worker-job.js';
 import { askMaster, retryUntilAnswered } from '../http/retry-until-answered.js';
-import { reasonOf, refused, type MasterHttp, type MasterReply } from '../http/master-http.js';
+import { isTemporary, reasonOf, refused, type MasterHttp, type MasterReply } from '../http/master-http.js';
 import { pack } from '../message-pack/pack.js';
 import { integerOf, textOf, toRaw } from '../message-pack/unpack.js';
 import { MAX_BATCH } from '../wire/batch.js';
@@ -40,6 +41,8 @@ export class Registration {
   key = '';
   /** How many reports the master takes in one request, from its reply to each registration. */
   batch = 1;
+  /** When the master was last asked for an answer that it gave, by `realNow`: it has heard of this worker since. */
+  heardAt = realNow();
   private registering?: Promise<string>;
 
   private isPinging = false;
@@ -73,12 +76,27 @@ export class Registration {
     if (id === undefined || this.isPinging) return;
     const { signal } = this.options;
     const headers = { 'worker-id': id };
-    const ping = () => this.http.request('POST', '/worker/ping', { headers, signal });
+    let asked = realNow();
+    const ping = () => {
+      asked = realNow();
+      return this.http.request('POST', '/worker/ping', { headers, signal });
+    };
     this.isPinging = true;
     const reply = await askMaster(ping, signal, { url: this.http.url, what: 'POST /worker/ping' })
       .catch(() => undefined)
       .finally(() => (this.isPinging = false));
     if (reply && isForgotten(reply)) this.forgotten(id);
+    else if (reply) this.heardAt = asked;
+  }
+
+  /** Whether a job that it was handed, and begins now, is still its own. A master that doesn't know the question says nothing against it. */
+  async confirm(jobId: string, attempt: number): Promise<boolean> {
+    const { signal } = this.options;
+    const headers = { 'worker-id': await this.ready() };
+    const body = pack({ job_id: jobId, attempt });
+    const reply = await this.http.request('POST', '/worker/confirm', { body, headers, signal });
+    if (isTemporary(reply)) throw refused('POST /worker/confirm', reply);
+    return reply.status !== 409;
   }
 
   /** The master no longer knows this id. */
@@ -126,8 +144,10 @@ export class Registration {
       const own = url === undefined ? undefined : `${url}/${this.key}`;
       const body = pack({ name: nameOf(name, fn), max_jobs: maxJobs, url: own, names: [fn], batch });
       // Not aborted half-way: the master would keep a worker whose id is unknown here.
+      const asked = realNow();
       const reply = await this.http.request('POST', '/worker', { body });
       if (reply.status === 201) id = this.registered(reply);
+      this.heardAt = asked;
       return reply;
     };
     await retryUntilAnswered(ask, {

@@ -1,4 +1,5 @@
 import type { FreeSlots } from '../../job/job-source.js';
+import { realNow } from '../../job/real-time.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { isReply, isTransientReply } from '../../redis/redis-errors.js';
 import { pauseAfter } from '../../redis/retry.js';
@@ -21,6 +22,13 @@ export interface ClaimerParts {
   readonly orphans: Orphans;
   /** Called when the server has answered a claim. */
   readonly onReply: () => void;
+}
+
+/** Jobs that were taken. */
+export interface Taken {
+  readonly claimed: Claimed;
+  /** When they were asked for, by `realNow`. */
+  readonly asked: number;
 }
 
 /** Claims jobs from the queues, and waits until there may be one. */
@@ -55,7 +63,7 @@ export class Claimer {
   }
 
   /** Waits for jobs. Undefined when the signal aborts. @throws replies of Redis that waiting doesn't change */
-  async claim(slots: FreeSlots, signal: AbortSignal): Promise<Claimed | undefined> {
+  async claim(slots: FreeSlots, signal: AbortSignal): Promise<Taken | undefined> {
     let [woken, changed] = [false, false];
     const ignoreSlots = slots.onFree(() => {
       changed = true;
@@ -65,9 +73,10 @@ export class Claimer {
       while (!signal.aborted) {
         if (!(await this.reached(signal))) break;
         changed = false;
-        const claimed = await this.ask(slots, woken, signal);
-        if (claimed === undefined) continue;
-        if (claimed.jobs.length > 0) return claimed;
+        const taken = await this.ask(slots, woken, signal);
+        if (taken === undefined) continue;
+        const { claimed } = taken;
+        if (claimed.jobs.length > 0) return taken;
         const wait = claimed.due === undefined ? Infinity : claimed.due * 1000;
         woken = !changed && (await this.waiter.wait(wait, signal));
       }
@@ -96,7 +105,7 @@ export class Claimer {
   }
 
   /** Undefined when the caller should try again. @throws replies of Redis that waiting doesn't change */
-  private async ask(slots: FreeSlots, woken: boolean, signal: AbortSignal): Promise<Claimed | undefined> {
+  private async ask(slots: FreeSlots, woken: boolean, signal: AbortSignal): Promise<Taken | undefined> {
     const { orphans } = this.parts;
     try {
       await orphans.settle();
@@ -109,7 +118,7 @@ export class Claimer {
     }
   }
 
-  private async take(slots: FreeSlots, woken: boolean): Promise<Claimed> {
+  private async take(slots: FreeSlots, woken: boolean): Promise<Taken> {
     const { connections, orphans, onReply } = this.parts;
     const { commands, prefix } = connections;
     const { worker, lock, popping, queues } = this.options;
@@ -121,14 +130,16 @@ export class Claimer {
       ...{ worker, lock, popping, count, first: this.first, waiter: this.waiter.id, wakeOthers, slots: free },
       queues: queues.map((queue, index) => [queue, this.offsets[index] ?? 0]),
     });
-    const claimed = await scripts.claim.run(await commands.ready(), [prefix], '', ...request);
+    const redis = await commands.ready();
+    const asked = realNow();
+    const claimed = await scripts.claim.run(redis, [prefix], '', ...request);
     orphans.read();
     onReply();
     this.first = claimed.first;
     claimed.offsets.forEach((offset, index) => (this.offsets[index] = offset));
     if (claimed.jobs.length === 0 && claimed.due !== 0) this.waiter.registered();
     this.reportUnknownKlasses(claimed.left);
-    return claimed;
+    return { claimed, asked };
   }
 
   private reportUnknownKlasses(klasses: readonly string[]): void {

@@ -1,4 +1,5 @@
 import { messageOf } from '../../job/errors.js';
+import { realNow } from '../../job/real-time.js';
 import type { Claim, OnRevoked } from '../../job/job-source.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { LeaseKeeper, memberOf } from '../../redis/lease-keeper.js';
@@ -35,6 +36,11 @@ const GROUP = 'locks';
 /** The locks of a worker: renews them from a separate thread, and reports lost ones. */
 export class Locks {
   private readonly claims = new Map<string, Claim>();
+  /** When each was asked for, or renewed from this thread, by `realNow`. */
+  private readonly asked = new Map<Claim, number>();
+  /** Those whose reply was read late: the keeper has renewed all others meanwhile, and did not know them. */
+  private readonly late = new Set<Claim>();
+  private interval = MAX_RENEW_MS;
   private keeper: LeaseKeeper | undefined;
   private unlisten: () => void = () => undefined;
 
@@ -50,6 +56,7 @@ export class Locks {
    * @param interval milliseconds from one renewal to the next
    */
   async open(interval: number): Promise<void> {
+    this.interval = interval;
     this.keeper = this.keep(interval);
     const { prefix } = this.connections;
     this.unlisten = await this.hub.listen(`${prefix}w:${this.options.worker}`, {
@@ -58,15 +65,28 @@ export class Locks {
     });
   }
 
-  add(claims: readonly Claim[]): void {
+  /** @param asked when they were asked for, by `realNow` */
+  add(claims: readonly Claim[], asked: number): void {
+    const isLate = realNow() - asked > this.interval;
     for (const claim of claims) {
       this.claims.set(memberOf(claim), claim);
+      this.asked.set(claim, asked);
+      if (isLate) this.late.add(claim);
       this.keeper?.hold(claim, GROUP);
     }
   }
 
+  /** Whether another worker may have its job: this process was stopped, or this thread was busy when its reply came. */
+  mayBeLost(claim: Claim): boolean {
+    const old = realNow() - 2 * this.interval;
+    if ((this.asked.get(claim) ?? -Infinity) > old) return false;
+    return this.late.has(claim) || (this.keeper?.renewedAt ?? -Infinity) <= old;
+  }
+
   drop(claim: Claim): void {
     if (this.claims.get(memberOf(claim)) === claim) this.claims.delete(memberOf(claim));
+    this.asked.delete(claim);
+    this.late.delete(claim);
     this.keeper?.drop(claim);
   }
 
@@ -85,9 +105,17 @@ export class Locks {
     const { commands, prefix } = this.connections;
     const { worker, lock } = this.options;
     const members = claims.map(memberOf);
+    let asked = realNow();
     const gone = new Set(
-      await commands.insist((redis) => scripts.renew.run(redis, [prefix], '', worker, lock, members)),
+      await commands.insist((redis) => {
+        asked = realNow();
+        return scripts.renew.run(redis, [prefix], '', worker, lock, members);
+      }),
     );
+    for (const claim of claims) {
+      if (this.asked.has(claim)) this.asked.set(claim, asked);
+      this.late.delete(claim);
+    }
     return claims.filter((claim) => gone.has(memberOf(claim)));
   }
 

@@ -106,10 +106,16 @@ export class QlessSource implements JobSource {
   }
 
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
-    const { jobs = [], token = 0 } = (await this.claimer.claim(slots, signal)) ?? {};
+    const taken = await this.claimer.claim(slots, signal);
+    if (!taken) return [];
+    const { jobs, token } = taken.claimed;
     const claims = jobs.map((job) => toClaim(job, token));
-    this.locks.add(claims);
+    this.locks.add(claims, taken.asked);
     return claims;
+  }
+
+  mayBeLost(claim: Claim): boolean {
+    return this.locks.mayBeLost(claim);
   }
 
   renew(claims: readonly Claim[]): Promise<readonly Claim[]> {

@@ -361,6 +361,63 @@ describe('workers', () => {
     await expect(rig.run(operations.cancel(id))).resolves.toBe('cancelled');
   });
 
+  describe('that ask whether a job that they have read late is still theirs', () => {
+    const confirm = (worker: string, { id: jobId, attempt }: HandedJob) =>
+      rig.run(operations.confirm(worker, { jobId, attempt }));
+
+    it('begin it before their 202 has come in, and its time counts from then', async () => {
+      const id = await rig.enqueue({ timeout: 10 });
+      const worker = await rig.worker();
+      const job = await rig.handOutOne();
+      await rig.pass(4000);
+      await expect(confirm(worker, job)).resolves.toBe(true);
+      await rig.answer(job, 'accepted');
+      await rig.pass(11_000);
+      await expect(rig.view(id)).resolves.toMatchObject({ status: 'running', retryCount: 0 });
+      await expect(confirm(worker, job)).resolves.toBe(true);
+      await rig.pass(11_000);
+      await expect(rig.view(id)).resolves.toMatchObject({ status: 'running', retryCount: 0 });
+      await rig.pass(1000);
+      await expect(rig.view(id)).resolves.toMatchObject({ status: 'retrying', message: expect.any(String) });
+      await expect(confirm(worker, job)).resolves.toBe(false);
+    });
+
+    it('have it again if no other has got it after a push that they did not answer', async () => {
+      const id = await rig.enqueue();
+      const worker = await rig.worker();
+      const job = await rig.handOutOne();
+      await rig.answer(job, 'silent');
+      await expect(confirm(worker, job)).resolves.toBe(true);
+      await rig.pass(5000);
+      await rig.worker();
+      await expect(rig.handOut()).resolves.toEqual([]);
+      await expect(rig.succeed(job)).resolves.toBe('taken');
+      await expect(rig.view(id)).resolves.toMatchObject({ status: 'done' });
+    });
+
+    it('do not have it once another has, or they are lost, or it has ended', async () => {
+      await rig.enqueue();
+      const worker = await rig.worker();
+      const job = await rig.handOutOne();
+      await rig.answer(job, 'silent');
+      const other = await rig.worker();
+      const again = await rig.accepted();
+      expect(again).toMatchObject({ id: job.id, worker: other });
+      await expect(confirm(worker, job)).resolves.toBe(false);
+      await expect(confirm(worker, again)).resolves.toBe(false);
+      await expect(confirm(NOBODY, again)).resolves.toBe(false);
+      await rig.succeed(again);
+      await expect(confirm(other, again)).resolves.toBe(false);
+
+      await rig.enqueue();
+      const puller = await rig.puller();
+      const { job: pulled } = await rig.pull(puller);
+      if (!pulled) throw new Error('Expected a job.');
+      await rig.pass(60_000);
+      await expect(confirm(puller, pulled)).resolves.toBe(false);
+    });
+  });
+
   it('that went away while they pulled leave the job as it was', async () => {
     const id = await rig.enqueue();
     const puller = await rig.puller();

@@ -40,7 +40,8 @@ const AT_THE_END = new Set([
 ]);
 const ROUTES = [
   ...['POST /job', 'GET /job/{id}', 'GET /job/{id}/polling', 'DELETE /job/{id}'],
-  ...['POST /worker', 'DELETE /worker', 'POST /worker/ping', 'POST /worker/pull', 'POST /worker/release'],
+  ...['POST /worker', 'DELETE /worker', 'POST /worker/ping', 'POST /worker/pull'],
+  ...['POST /worker/confirm', 'POST /worker/release'],
   ...['POST /done', 'POST /done batch', 'POST /worker-job', 'POST /worker-job batch', PROBE],
   ...['GET /constraints', 'POST /constraints', 'PUT /constraints/{id}', 'DELETE /constraints/{id}'],
   ...['POST /api/jobs/{id}/retry', 'DELETE /api/jobs/{id}', 'DELETE /api/workers/{worker}'],

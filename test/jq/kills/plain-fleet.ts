@@ -117,9 +117,11 @@ export class PlainFleetWorker {
       const { status, body } = await this.call('POST', '/worker/pull?timeout=1');
       if (status !== 200) continue;
       const job = body as Job;
+      const handOut = () => ({ job_id: job.id, attempt: job.attempt });
+      if (this.options.releases) await this.call('POST', '/worker/confirm', handOut);
       if (this.options.releases?.(job) === true && !released.has(job.id)) {
         released.add(job.id);
-        await this.call('POST', '/worker/release', () => ({ job_id: job.id, attempt: job.attempt }));
+        await this.call('POST', '/worker/release', handOut);
       } else {
         this.begin(job);
       }

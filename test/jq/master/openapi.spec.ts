@@ -21,7 +21,7 @@ const CONSTRAINT = { match: [{ field: 'name', equal: 'limited' }], rate: { count
 const BODIES: Readonly<Record<string, object>> = {
   Enqueue: { name: 'mail', argument: {} },
   Register: { name: 'w', max_jobs: 1 },
-  Release: { job_id: NO_JOB, attempt: 1 },
+  HandOut: { job_id: NO_JOB, attempt: 1 },
   Reports: { job_id: NO_JOB, type: 'success' },
   ConstraintRequest: CONSTRAINT,
 };
@@ -185,7 +185,9 @@ async function callUpTheRest(
   await master.post('/done', [{ job_id: NO_JOB, type: 'success' }], as(NO_WORKER));
   const given = await master.enqueue(job);
   while ((await pull()) !== given);
-  await master.post('/worker/release', { job_id: given, attempt: 1 }, as(worker));
+  for (const path of ['confirm', 'release']) {
+    await master.post(`/worker/${path}`, { job_id: given, attempt: 1 }, as(worker));
+  }
   await remove(`/job/${given}`);
   await report(running, { ...failure, should_retry: false });
   await get(`/job/${running}/polling`);

@@ -25,6 +25,10 @@ export interface ScriptedMaster {
   onDone: OnDone;
   /** How many of the next pings it can't answer, and how many have come. */
   pings: { refused: number; came: number };
+  /** How the next questions whether a job is still the worker's are answered. */
+  confirms: number;
+  /** The jobs that were asked for. */
+  readonly confirmed: string[];
 }
 
 const servers = new Set<ReturnType<typeof createServer>>();
@@ -42,6 +46,10 @@ export async function scriptedMaster(offers: object = {}): Promise<ScriptedMaste
       master.pings.came += 1;
       return response.writeHead(master.pings.refused-- > 0 ? 503 : 204).end();
     }
+    if (request.url === '/worker/confirm') {
+      master.confirmed.push((body as Report).job_id);
+      return response.writeHead(master.confirms).end();
+    }
     if (request.url !== '/done') return response.writeHead(204).end();
     master.reports.push(body as Report | Report[]);
     return master.onDone(body as Report | Report[], response);
@@ -56,6 +64,8 @@ export async function scriptedMaster(offers: object = {}): Promise<ScriptedMaste
     taken,
     offers,
     pings: { refused: 0, came: 0 },
+    confirms: 204,
+    confirmed: [],
     onDone: (report, response) => {
       for (const each of [report].flat()) taken.set(each.job_id, each);
       response.writeHead(204).end();

@@ -1,4 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import { realNow } from '../../../lib/job/real-time.js';
+import type { LeaseKeeper } from '../../../lib/redis/lease-keeper.js';
 import { defineJob } from '../../../lib/job/job-definition.js';
 import type { RunningJob } from '../../../lib/worker/running-job.js';
 import { SlotTable } from '../../../lib/worker/function-slots.js';
@@ -58,6 +60,36 @@ describe('a running handler', () => {
     await expect(used.client.queue('q').pop()).resolves.toEqual([]);
     await expect(used.historyOf('a')).resolves.toEqual(['put', 'popped']);
     expect(said).toEqual([]);
+  });
+
+  it('does not begin if its claim was read late and another worker has the job, or may have it', async () => {
+    const source = await used.open({ keeper: true, lock: 2 });
+    await used.client.queue('q').put('K', {}, { jid: 'a' });
+    const claim = await claimOne(source, 'K');
+    const locks = source['locks'];
+    expect(source.mayBeLost(claim)).toBe(false);
+    locks.drop(claim);
+    // The thread renews all that it knows just now, and does not know this one.
+    await eventually(() => expect(locks['keeper']?.renewedAt ?? 0).toBeGreaterThan(realNow() - 500));
+    locks.add([claim], realNow() - 2000);
+    expect(source.mayBeLost(claim)).toBe(true);
+    await expect(source.renew([claim])).resolves.toEqual([]);
+    expect(source.mayBeLost(claim)).toBe(false);
+    await used.client.jobs.timeout('a');
+    await expect(source.renew([claim])).resolves.toEqual([claim]);
+  });
+
+  it('is asked for anew if its process was stopped: nothing has renewed its lock meanwhile', async () => {
+    const source = await used.open({ keeper: true, lock: 2 });
+    await used.client.queue('q').put('K', {}, { jid: 'a' });
+    const claim = await claimOne(source, 'K');
+    const locks = source['locks'];
+    locks.add([claim], realNow() - 2000);
+    locks['late'].clear();
+    jest.spyOn(locks['keeper'] as LeaseKeeper, 'renewedAt', 'get').mockReturnValue(realNow() - 1000);
+    expect(source.mayBeLost(claim)).toBe(true);
+    jest.spyOn(locks['keeper'] as LeaseKeeper, 'renewedAt', 'get').mockReturnValue(realNow());
+    expect(source.mayBeLost(claim)).toBe(false);
   });
 
   it('has its job given back at the front when the worker stops, without spending a retry', async () => {

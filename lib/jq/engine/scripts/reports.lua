@@ -3,7 +3,7 @@
 --   join_class, ALL; workers: read_worker, rest, offer, revive, trust, heard, doubled, blame, enrol, remove_worker;
 --   lifecycle: status_of, detach, finish, put_back, fail, begin, read_handled, HANDED; selection: obstacle, pull; jobs:
 --   ops
--- Gives operations register, unregister, ping, pull, done, answer, probed
+-- Gives operations register, unregister, ping, pull, done, answer, confirm, probed
 
 --- Returns 'registered'; 'full' when there are too many; 'client workers' or 'client jobs' when its client has too many.
 function ops.register(worker, name, max_jobs, url, batch, client, ...)
@@ -212,6 +212,15 @@ function ops.answer(id, attempt, worker, outcome, detail)
   if job.state ~= 'pushing' then return 0 end
   answers[outcome](id, job, worker, worker_row, detail)
   if outcome == 'busy' then offer(worker) end
+  return 1
+end
+
+--- Whether a worker may begin a job that it has read late. Its time counts anew then.
+function ops.confirm(worker, id, attempt)
+  if not heard(worker) or ops.answer(id, attempt, worker, 'accepted') == 0 then return 0 end
+  local job = read_handled(id)
+  call('HSET', prefix .. 'job:' .. id, 'handed', text(turn.now))
+  call('ZADD', prefix .. 'deadlines', turn.now + job.timeout * 1000 + settings.grace, id)
   return 1
 end
 

@@ -100,7 +100,7 @@ export const CONTRACT_SCHEMAS: Readonly<Record<string, Schema>> = {
       { ...batchOf(ref('WorkerJob')), description: 'For workers that said `batch`.' },
     ],
   },
-  Release: request({ job_id: JOB_ID, attempt: POSITIVE }),
+  HandOut: request({ job_id: JOB_ID, attempt: POSITIVE }),
   Done: {
     oneOf: [
       request(

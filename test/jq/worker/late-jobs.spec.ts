@@ -1,0 +1,89 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { defineJob } from '../../../lib/job/job-definition.js';
+import { realNow } from '../../../lib/job/real-time.js';
+import type { JobSource } from '../../../lib/job/job-source.js';
+import { messagePack } from '../../../lib/jq/message-pack/codec.js';
+import { jq } from '../../../lib/jq/worker/jq-source.js';
+import type { Registrations } from '../../../lib/jq/worker/registrations.js';
+import { freePort } from '../../support/free-port.js';
+import { runWorker, stopWorkersAfterEach } from '../../support/run-worker.js';
+import { until } from '../../support/until.js';
+import { Http } from '../master/http.js';
+import { useMaster } from '../master/use-master.js';
+import { push } from './worker-rig.js';
+import { scriptedMaster, stopScriptedMastersAfterEach } from './scripted-master.js';
+
+/** Parts that a test sets as a stall would: a real one takes seconds. */
+interface Parts {
+  readonly stalls: { looked: number };
+  readonly registrations: Registrations;
+}
+
+describe('a job that is read late', () => {
+  const master = useMaster();
+  stopWorkersAfterEach();
+  stopScriptedMastersAfterEach();
+  beforeEach(() => master.redis.redis.flushall());
+
+  async function worker(url: string) {
+    const port = await freePort();
+    const ran: string[] = [];
+    const source: JobSource = jq({ master: url, listen: { port }, onProblem: () => undefined });
+    await runWorker(source, defineJob('mail', { codec: messagePack }), (_, { id }) => void ran.push(id));
+    const { stalls, registrations } = source as JobSource & Parts;
+    const registration = await until(() => registrations['all'][0]);
+    await registration.ready();
+    const http = new Http(`http://127.0.0.1:${port}`);
+    return {
+      ran,
+      push: (id: string) => http.post('/worker-job', push({ id, job_id: id })),
+      stall: () => (stalls.looked = realNow() - 2500),
+      goUnheard: () => (registration.heardAt = realNow() - 21_000),
+      isHeard: () => (registration.heardAt = realNow() - 19_000),
+    };
+  }
+
+  const isDone = (id: string) =>
+    until(async () => ((await master.job(id)).body as { status: string }).status === 'done');
+
+  it.each(['stall', 'goUnheard'] as const)(
+    'after a %s is begun only if the master says that it is still its worker’s',
+    async (happens) => {
+      const { ran, push: pushHere, [happens]: happen } = await worker(master.url);
+      const other = await master.register({ name: 'other', max_jobs: 1, names: ['other'] });
+      const taken = await master.enqueue({ name: 'other' });
+      expect((await master.call('POST', '/worker/pull?timeout=5', { worker: other })).status).toBe(200);
+      happen();
+      await expect(pushHere(taken)).resolves.toMatchObject({ status: 202 });
+      const id = await master.enqueue({ name: 'mail' });
+      await isDone(id);
+      expect(ran).toEqual([id]);
+    },
+  );
+
+  it('is begun without a question if nothing speaks against it', async () => {
+    const { ran, push: pushHere, isHeard } = await worker(master.url);
+    isHeard();
+    await pushHere('000000000009-00000000');
+    await until(() => ran.length > 0);
+    expect(ran).toEqual(['000000000009-00000000']);
+  });
+
+  it('is begun if its master does not know the question', async () => {
+    const scripted = await scriptedMaster();
+    const { ran, push: pushHere, stall } = await worker(scripted.url);
+    scripted.confirms = 404;
+    stall();
+    await pushHere('j1');
+    await until(() => ran.length > 0);
+    scripted.confirms = 409;
+    stall();
+    await pushHere('j2');
+    await until(() => scripted.confirmed.length > 1);
+    scripted.confirms = 204;
+    await pushHere('j3');
+    await until(() => ran.length > 1);
+    expect(ran).toEqual(['j1', 'j3']);
+    expect(scripted.confirmed).toEqual(['j1', 'j2', 'j3']);
+  });
+});
