@@ -59,8 +59,12 @@ const ARROWS: Arrows = {
   'gearmonkey/features/flows': [],
   'gearmonkey/features/keep': [],
   'gearmonkey/features/limits': [],
-  'gearmonkey/features/records': [],
   'gearmonkey/features/schedules': [],
+  'gearmonkey/features/signals': [],
+  'gearmonkey/features/statistics': [],
+  'gearmonkey/features/steps': [],
+  'gearmonkey/features/streams': [],
+  'gearmonkey/features/tags': [],
   'gearmonkey/features/unique': [],
   'gearmonkey/features/views': [],
   'gearmonkey/features/index': [
@@ -68,8 +72,12 @@ const ARROWS: Arrows = {
     'flows',
     'keep',
     'limits',
-    'records',
     'schedules',
+    'signals',
+    'statistics',
+    'steps',
+    'streams',
+    'tags',
     'unique',
     'views',
   ],
@@ -161,9 +169,9 @@ const FEATURES_OUTSIDE = {
   cli: ['schedules'],
   dashboard: ['schedules', 'views'],
   import: ['schedules', 'unique'],
-  index: ['edits', 'flows', 'limits', 'records', 'schedules', 'views'],
+  index: ['edits', 'flows', 'limits', 'schedules'],
   nest: ['schedules'],
-  testing: ['edits', 'flows', 'limits', 'records', 'schedules', 'unique'],
+  testing: ['edits', 'flows', 'limits', 'schedules', 'steps', 'streams', 'unique'],
 };
 
 /**
@@ -174,9 +182,9 @@ const LUA_OF_FEATURES_OUTSIDE = {
   core: {
     'cancel-job': ['flows/unbegun', 'limits/limits'],
     claim: ['limits/idle-limit', 'limits/limit-hooks', 'limits/limit-prefix'],
-    create: ['views/tagged', 'views/tags'],
+    create: ['tags/tagged', 'tags/tags'],
     expire: ['flows/unbegun'],
-    look: ['limits/idle-limit', 'limits/limit-turns', 'limits/limits', 'records/signals'],
+    look: ['limits/idle-limit', 'limits/limit-turns', 'limits/limits', 'signals/signals'],
   },
   edits: {
     cancel: ['limits/limit-prefix'],
@@ -184,22 +192,22 @@ const LUA_OF_FEATURES_OUTSIDE = {
     update: ['flows/unbegun', 'limits/limit-prefix', 'limits/move-limited'],
   },
   flows: {
-    'enqueue-after': ['views/tagged', 'views/tags'],
-    'flow-jobs': ['views/tagged', 'views/tags'],
+    'enqueue-after': ['tags/tagged', 'tags/tags'],
+    'flow-jobs': ['tags/tagged', 'tags/tags'],
   },
   limits: {
     'drain-limited': ['edits/drained'],
-    'enqueue-limited': ['views/tags'],
+    'enqueue-limited': ['tags/tags'],
   },
-  records: {
+  signals: {
     signal: ['limits/limit-prefix'],
     signals: ['flows/unbegun', 'limits/limits'],
   },
   unique: {
-    unique: ['views/tagged', 'views/tags'],
+    unique: ['tags/tagged', 'tags/tags'],
   },
   views: {
-    'find-jobs': ['limits/limit-prefix', 'limits/limits'],
+    'find-jobs': ['limits/limit-prefix', 'limits/limits', 'tags/tag-entry'],
     'job-fields': ['flows/unbegun'],
     'list-jobs': ['limits/limit-prefix', 'limits/limits'],
     mend: ['flows/unbegun', 'limits/limit-prefix', 'limits/limits'],

@@ -24,6 +24,7 @@ const MACHINERY = [
   'Featured',
   'HasEventFirst',
   'JOB_REMEDIES',
+  'JobRecords',
   'JsonDoesNotKeepThisTypeSoAddACodec',
   'ObserverDecorator',
   'OptionsFor',

@@ -1,11 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Health } from '../job/health.js';
-import type { Claim, JobSource, FreeSlots, OnRevoked, Outcome, SourceLimit } from '../job/job-source.js';
+import type {
+  Claim,
+  JobRecords,
+  JobSource,
+  FreeSlots,
+  OnRevoked,
+  Outcome,
+  SourceLimit,
+} from '../job/job-source.js';
 import type { Keep } from '../job/keep.js';
 import { RefusedError } from '../job/server-errors.js';
 import { showAs } from '../job/show-as.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
-import type { StepRecords } from '../job/steps.js';
 import { isReply } from '../redis/redis-errors.js';
 import { SourceFrame } from '../redis/source-frame.js';
 import { Claimer } from './core/source/claimer.js';
@@ -34,7 +41,7 @@ export class RedisSource implements JobSource {
   readonly capabilities = ALL_CAPABILITIES;
   readonly renewInterval?: number;
   readonly claimsAhead = true;
-  readonly records: StepRecords | undefined;
+  readonly records: JobRecords;
   private readonly worker = randomUUID();
   private readonly options: Required<RedisSourceOptions>;
   private readonly held: HeldClaims;
@@ -74,7 +81,7 @@ export class RedisSource implements JobSource {
     const features = { ...NO_FEATURES };
     const server: SourceServer = { connections, keysOf, options: this.options, problems, features };
     for (const { source } of FEATURES) Object.assign(features, source?.(server));
-    this.records = features.records;
+    this.records = features;
     const claimer = new Claimer({
       ...features,
       connections,

@@ -54,6 +54,12 @@ export interface RecordedParent {
   readonly error?: JobErrorInfo | undefined;
 }
 
+/** Where a source keeps which jobs a job has waited for. */
+export interface ParentRecords {
+  /** In order. */
+  parents(job: { readonly fn: string; readonly id: string }): Promise<readonly RecordedParent[]>;
+}
+
 /** A job of a list of a flow: `{ID}:{MARK}:{FN}`, with the function's name on the wire. */
 export interface FlowEntry {
   readonly id: string;

@@ -10,6 +10,8 @@ import type { RecurringTick } from './recurring.js';
 import type { JobRetryOptions } from './retry.js';
 import type { SourceCapabilities } from './source-capabilities.js';
 import type { StepRecords } from './steps.js';
+import type { StreamRecords } from './streams.js';
+import type { ParentRecords } from './flows.js';
 import type { SourceTables } from './source-tables.js';
 
 /** A job that a worker took from a source: the right to run it until the lease ends. */
@@ -100,6 +102,13 @@ export interface FreeSlots {
   onFree(listener: (fn: string) => void): () => void;
 }
 
+/** Where a source keeps what jobs record while they run, each as far as it can. */
+export interface JobRecords {
+  readonly steps?: StepRecords | undefined;
+  readonly streams?: StreamRecords | undefined;
+  readonly parents?: ParentRecords | undefined;
+}
+
 /**
  * Where jobs come from and where their outcomes go. Each wire protocol has one implementation, and `worker/` runs
  * handlers for all of them. Functions have the names that definitions give them.
@@ -173,7 +182,7 @@ export interface JobSource {
   progress(claim: Claim, dividend: number, divisor: number): Promise<boolean>;
 
   /** What its jobs record while they run. Only with the capability `steps`. */
-  readonly records?: StepRecords;
+  readonly records?: JobRecords;
 
   /**
    * Writes outcomes; returns the claims whose outcome was refused because their lease was lost. During an outage it

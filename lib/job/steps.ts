@@ -1,7 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import { bytesOf, type Payload } from './codec.js';
-import type { RecordedParent } from './flows.js';
-import type { StreamKind } from './streams.js';
 
 /** Largest output of a step, unless the module sets `maxStepBytes`. */
 export const DEFAULT_MAX_STEP_BYTES = 256 * 1024;
@@ -33,29 +31,17 @@ export interface RecordingJob {
   readonly token: number;
 }
 
-/** Where a source keeps what jobs record while they run. */
+/** Where a source keeps the steps of jobs while they run. */
 export interface StepRecords {
   /** These fields of a job, as far as it has them. */
   read(claim: RecordingJob, fields: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>;
   /** The time of the server, in ms since 1970: deadlines that a job records are read by other hosts, whose clocks may differ. */
   now(claim: RecordingJob): Promise<number>;
-  /** The jobs that this one waited for, in order. */
-  parents(claim: RecordingJob): Promise<readonly RecordedParent[]>;
   /** Sets fields and removes others, if the claim is held. Returns whether it was. */
   write(
     claim: RecordingJob,
     fields: ReadonlyMap<string, Payload>,
     removed: readonly string[],
-  ): Promise<boolean>;
-  /**
-   * Adds entries to what a job streams, if the claim is held, unless it has them: `sent` is how many this claim has added
-   * before. Returns whether it is held.
-   */
-  append(
-    claim: RecordingJob,
-    kind: StreamKind,
-    sent: number,
-    entries: readonly Uint8Array[],
   ): Promise<boolean>;
 }
 

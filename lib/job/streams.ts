@@ -2,6 +2,7 @@ import type { Payload } from './codec.js';
 import { checkWhole } from './check-whole.js';
 import { bytesOf } from './codec.js';
 import { checkOptions, optionNames } from './known-options.js';
+import type { RecordingJob } from './steps.js';
 
 /** What a job streams: its output in chunks, or lines of its log. */
 export type StreamKind = 'output' | 'log';
@@ -15,6 +16,20 @@ export const STREAM_SECONDS = 25 * 3600;
 export const MAX_CHUNK_BYTES = 64 * 1024;
 /** Longest line of a log, in characters; longer ones are cut. */
 export const MAX_LINE = 8192;
+
+/** Where a source keeps what jobs stream. */
+export interface StreamRecords {
+  /**
+   * Adds entries to what a job streams, if the claim is held, unless it has them: `sent` is how many this claim has added
+   * before. Returns whether it is held.
+   */
+  append(
+    claim: RecordingJob,
+    kind: StreamKind,
+    sent: number,
+    entries: readonly Uint8Array[],
+  ): Promise<boolean>;
+}
 
 /** One of the entries that a job has streamed. */
 export interface StreamEntry<Value = unknown> {

@@ -24,8 +24,10 @@ export class RecordingStore implements GearMonkeyStore {
   readonly edits: GearMonkeyStore['edits'];
   readonly flows: GearMonkeyStore['flows'];
   readonly limits: GearMonkeyStore['limits'];
-  readonly records: GearMonkeyStore['records'];
   readonly schedules: GearMonkeyStore['schedules'];
+  readonly signals: GearMonkeyStore['signals'];
+  readonly statistics: GearMonkeyStore['statistics'];
+  readonly streams: GearMonkeyStore['streams'];
   readonly views: GearMonkeyStore['views'];
 
   constructor(
@@ -36,10 +38,11 @@ export class RecordingStore implements GearMonkeyStore {
     private readonly onEnded: (fn: string, id: string) => Promise<void>,
     private readonly onClose: () => Promise<void>,
   ) {
-    const { edits, flows, limits, records, schedules, views } = store;
+    const { edits, flows, limits, schedules, signals, statistics, streams, views } = store;
     this.edits = changed(edits, this.recordingEdits(edits));
     this.flows = new RecordingFlows(flows, clock, jobs, ends);
-    [this.limits, this.records, this.schedules] = [limits, records, schedules];
+    [this.limits, this.schedules] = [limits, schedules];
+    [this.signals, this.statistics, this.streams] = [signals, statistics, streams];
     this.views = changed(views, { mend: (...mended) => jobs.whileChanging(() => views.mend(...mended)) });
   }
 

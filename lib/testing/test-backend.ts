@@ -6,7 +6,9 @@ import { openConnections, type RedisConnections } from '../gearmonkey/redis-conn
 import { RedisStore } from '../gearmonkey/redis-store.js';
 import { toClaim } from '../gearmonkey/core/source/held-claims.js';
 import { filed } from '../gearmonkey/features/limits/source-limits.js';
-import { RedisRecords } from '../gearmonkey/features/records/redis-records.js';
+import { RedisParents } from '../gearmonkey/features/flows/redis-parents.js';
+import { RedisSteps } from '../gearmonkey/features/steps/redis-steps.js';
+import { StreamWriter } from '../gearmonkey/features/streams/redis-streams.js';
 import { encodeOutcome, type SourceOutcome } from '../gearmonkey/core/source/outbox.js';
 import {
   claimKeys,
@@ -21,7 +23,7 @@ import type { EnqueuedKey, Placement } from '../gearmonkey/core/client/job-store
 import type { Clock } from '../job/clock.js';
 import { MAX_SPAN_MS } from '../job/duration.js';
 import { messageOf } from '../job/errors.js';
-import type { Claim, Outcome, SourceLimit } from '../job/job-source.js';
+import type { Claim, JobRecords, Outcome, SourceLimit } from '../job/job-source.js';
 import { memberOf } from '../redis/lease-keeper.js';
 import { dueOf, EmbeddedWaiting, inOrder, TAKEN, type WaitingJob } from './waiting-jobs.js';
 import { areTicksReal } from './real-time.js';
@@ -175,12 +177,7 @@ export class TestBackend {
     return refused.length === 0;
   }
 
-  readonly records = new RedisRecords(
-    { insist: (call) => this.ask(call), insistOnWrite: (call) => this.ask(call) },
-    (fn) => this.keysOf(fn),
-    this.prefix,
-    () => this.options.clock.now(),
-  );
+  readonly records: JobRecords = this.recordsOf();
 
   progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
     const k = this.keysOf(claim.fn);
@@ -273,6 +270,16 @@ export class TestBackend {
 
   private limitsOf(redis: Redis | Cluster, fn: string): LimitedJobs {
     return new LimitedJobs(redis, this.prefix + fn, this.keysOf(fn));
+  }
+
+  private recordsOf(): JobRecords {
+    const ask = <T>(call: (redis: Redis | Cluster) => Promise<T>) => this.ask(call);
+    const [commands, keys] = [{ insist: ask, insistOnWrite: ask }, this.keysOf];
+    return {
+      steps: new RedisSteps(commands, keys, () => this.options.clock.now()),
+      streams: new StreamWriter(commands, keys),
+      parents: new RedisParents(commands, keys, this.prefix),
+    };
   }
 
   private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {

@@ -1,12 +1,12 @@
 import { type Codec, codecOf, read } from '../job/codec.js';
 import type { Claim, JobSource } from '../job/job-source.js';
-import { DEFAULT_MAX_STEP_BYTES, type StepRecords } from '../job/steps.js';
+import { DEFAULT_MAX_STEP_BYTES } from '../job/steps.js';
 import { showAs, recordsOf } from '../job/show-as.js';
 import { JobSteps } from './job-steps.js';
 import { JobStreams } from './job-streams.js';
 import { ConfigurationError } from '../job/errors.js';
 import { ParentLostError } from '../job/flow-errors.js';
-import type { ParentJob, RecordedParent } from '../job/flows.js';
+import type { ParentJob, ParentRecords, RecordedParent } from '../job/flows.js';
 import { functionName, type FunctionRef } from '../job/job-definition.js';
 import { defined } from '../job/defined.js';
 
@@ -48,6 +48,7 @@ export class JobParts {
     const { run } = this;
     return (this.madeSteps ??= new JobSteps({
       ...this.recording(),
+      records: run.source.records?.steps,
       version: run.version,
       maxStepBytes: run.limits.maxStepBytes ?? DEFAULT_MAX_STEP_BYTES,
       isEnding: () => run.endsAtStep,
@@ -59,12 +60,22 @@ export class JobParts {
   }
 
   get streams(): JobStreams {
-    return (this.madeStreams ??= new JobStreams({ ...this.recording(), onLost: () => this.run.onLost() }));
+    const { run } = this;
+    const records = run.source.records?.streams;
+    return (this.madeStreams ??= new JobStreams({
+      ...this.recording(),
+      records,
+      onLost: () => run.onLost(),
+    }));
   }
 
   get parents(): JobParents {
-    const { codec: defaultCodec, onLargeParents: onLarge } = this.run.limits;
-    return (this.madeParents ??= new JobParents({ ...this.recording(), defaultCodec, onLarge }));
+    const { claim, codec, source, limits } = this.run;
+    return (this.madeParents ??= new JobParents({
+      ...{ claim, codec, defaultCodec: limits.codec },
+      records: source.records?.parents,
+      onLarge: limits.onLargeParents,
+    }));
   }
 
   /** The handler has returned: what it has left is written. @throws what can't be */
@@ -80,14 +91,14 @@ export class JobParts {
 
   private recording() {
     const { claim, source, codec } = this.run;
-    return { claim, codec, records: source.records, now: () => source.clock?.now() ?? Date.now() };
+    return { claim, codec, now: () => source.clock?.now() ?? Date.now() };
   }
 }
 
 export interface JobParentsOptions {
   readonly claim: Claim;
   /** Absent in systems without flows. */
-  readonly records: StepRecords | undefined;
+  readonly records: ParentRecords | undefined;
   /** That of the handler's function. */
   readonly codec: Codec;
   /** That of functions whose definition names none. */
@@ -125,7 +136,7 @@ export class JobParents {
     return chosen.map((parent) => this.decode(parent, own));
   }
 
-  private async read(records: StepRecords): Promise<readonly RecordedParent[]> {
+  private async read(records: ParentRecords): Promise<readonly RecordedParent[]> {
     const { claim, onLarge } = this.options;
     const parents = await records.parents(claim);
     const bytes = parents.reduce((sum, { output }) => sum + output.byteLength, 0);

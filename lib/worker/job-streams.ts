@@ -2,13 +2,18 @@ import { payloadBytes, write, type Codec } from '../job/codec.js';
 import { ConfigurationError, InvalidOptionError, PayloadTooLargeError } from '../job/errors.js';
 import { showAs } from '../job/show-as.js';
 import type { Claim } from '../job/job-source.js';
-import type { StepRecords } from '../job/steps.js';
-import { MAX_CHUNK_BYTES, MAX_LINE, writeEntry, type StreamKind } from '../job/streams.js';
+import {
+  MAX_CHUNK_BYTES,
+  MAX_LINE,
+  writeEntry,
+  type StreamKind,
+  type StreamRecords,
+} from '../job/streams.js';
 
 export interface JobStreamsOptions {
   readonly claim: Claim;
   /** Absent in systems that keep no streams. */
-  readonly records: StepRecords | undefined;
+  readonly records: StreamRecords | undefined;
   readonly codec: Codec;
   readonly now: () => number;
   /** Called when another worker has the job: it throws. */

@@ -228,11 +228,11 @@ export function stepsContract(rigOf: () => ClientRig): void {
       await source.open([fn]);
       const { id } = await rigOf().client().run(fn, null);
       const claim = await claimOne(source, fn);
-      const write = (text: string) => source.records?.write(claim, new Map([['step:one', text]]), []);
+      const write = (text: string) => source.records?.steps?.write(claim, new Map([['step:one', text]]), []);
       await expect(write('1:1:"held"')).resolves.toBe(true);
       await rigOf().client().cancel(fn, id);
       await expect(write('2:2:"lost"')).resolves.toBe(false);
-      const stored = await source.records?.read(claim, ['step:one', 'step:two']);
+      const stored = await source.records?.steps?.read(claim, ['step:one', 'step:two']);
       expect([...(stored ?? [])].map(([field, value]) => [field, String(Buffer.from(value))])).toEqual([
         ['step:one', '1:1:"held"'],
       ]);

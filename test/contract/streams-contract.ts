@@ -174,7 +174,7 @@ export function streamsContract(rigOf: () => ClientRig): void {
         await running.waitFor('go', { timeout: '7d' });
       });
       await eventually(async () => expect((await job.get()).waitsFor).toEqual(['go']));
-      const { total } = await rigOf().store().records.readStream(fn, job.id, 'log', 0);
+      const { total } = await rigOf().store().streams.read(fn, job.id, 'log', 0);
       expect(total).toBe(200);
       await job.signal('go');
       await expect(all(job.log$)).resolves.toEqual(lines);
@@ -220,7 +220,7 @@ export function streamsContract(rigOf: () => ClientRig): void {
       const job = await rigOf().client().run(fn, null);
       const claim = await claimOne(source, fn);
       const append = (sent: number, text: string) =>
-        source.records?.append(claim, 'log', sent, [Buffer.from(`1:${text}`)]);
+        source.records?.streams?.append(claim, 'log', sent, [Buffer.from(`1:${text}`)]);
       await expect(append(0, 'held')).resolves.toBe(true);
       await job.cancel();
       await expect(append(1, 'lost')).resolves.toBe(false);
@@ -234,7 +234,7 @@ export function streamsContract(rigOf: () => ClientRig): void {
       });
       await job.result().catch(() => undefined);
       await rigOf().client().discard(fn, job.id).done;
-      const { entries, total } = await rigOf().store().records.readStream(fn, job.id, 'log', 0);
+      const { entries, total } = await rigOf().store().streams.read(fn, job.id, 'log', 0);
       expect([entries, total]).toEqual([[], 0]);
     });
   });

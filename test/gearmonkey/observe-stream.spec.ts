@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { TrackedJob } from '../../lib/gearmonkey/core/client/tracked-job.js';
 import type { JobFeed, JobFollower } from '../../lib/gearmonkey/core/client/job-feed.js';
-import { observeStream } from '../../lib/gearmonkey/features/records/observe-stream.js';
+import { observeStream } from '../../lib/gearmonkey/features/streams/observe-stream.js';
 import { until } from '../support/until.js';
 
 /** Each of the moments in which the follower ends a page and begins to wait for the next message. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { RedisRecords } from '../../lib/gearmonkey/features/records/redis-records.js';
+import { RedisParents } from '../../lib/gearmonkey/features/flows/redis-parents.js';
+import { RedisSteps } from '../../lib/gearmonkey/features/steps/redis-steps.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import type { Claim } from '../../lib/job/job-source.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
@@ -10,13 +11,13 @@ describe('What a job records on Redis', () => {
   let fn: string;
   let claim: Claim;
   let commands: RedisConnection;
-  let records: RedisRecords;
+  let records: RedisSteps;
 
   beforeEach(async () => {
     fn = server.fn();
     claim = { fn, id: '1', token: 7, input: new Uint8Array(), attempts: 1, stalls: 0, options: {} };
     commands = new RedisConnection(server.url, 'commands');
-    records = new RedisRecords(commands, keysOf);
+    records = new RedisSteps(commands, keysOf);
     await server.redis.zadd(`lease:${fn}`, Date.now() + 60_000, '1:7');
   });
   afterEach(() => commands.close());
@@ -48,7 +49,7 @@ describe('What a job records on Redis', () => {
     await server.redis.rpush(`job:${fn}:1:parents`, 'no entry', ...ids.map((id) => `${id}:5:${fn}`));
     await server.redis.hset(`job:${fn}:12`, { status: 'success', mark: '5', output: '"out"' });
     await server.redis.hset(`job:${fn}:13`, { status: 'success', mark: '6', output: '"of another"' });
-    const parents = await records.parents(claim);
+    const parents = await new RedisParents(commands, keysOf).parents(claim);
     expect(parents.map(({ id }) => id)).toEqual(ids);
     const states = parents.slice(0, 5).map(({ state }) => state);
     expect(states).toEqual(['lost', 'lost', 'succeeded', 'lost', 'lost']);

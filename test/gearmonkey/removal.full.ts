@@ -18,17 +18,20 @@ import { codecOf } from './lib/job/codec.js';
 import { defineJob } from './lib/job/job-definition.js';
 import { bindHandler } from './lib/worker/job-handler.js';
 import { JobWorker } from './lib/worker/job-worker.js';
+import { lastValueFrom } from 'rxjs';
 
 const removed = new Set(process.argv.slice(2));
 const { store, source } = openEmbedded(embeddedServer('memory:'));
 const client = new GearMonkeyClient(store);
 const limited = defineJob('limited', { limit: { concurrency: 1 } });
 const stepped = defineJob('stepped', {});
+const streamed = defineJob('streamed', {});
 const kept = defineJob('kept', { keep: { success: { age: '1h' } } });
 const double = (input) => 2 * Number(input);
 const bindings = [bindHandler(defineJob('double'), {}, double)];
 if (!removed.has('limits')) bindings.push(bindHandler(limited, {}, double));
-if (!removed.has('records')) bindings.push(bindHandler(stepped, {}, (input, job) => job.step('one', () => double(input))));
+if (!removed.has('steps')) bindings.push(bindHandler(stepped, {}, (input, job) => job.step('one', () => double(input))));
+if (!removed.has('streams')) bindings.push(bindHandler(streamed, {}, (input, job) => job.log(String(input))));
 if (!removed.has('keep')) bindings.push(bindHandler(kept, {}, double));
 const worker = new JobWorker(source, bindings, { codec: codecOf('json'), maxPayloadBytes: 1000, log: console });
 await worker.start();
@@ -41,8 +44,15 @@ const uses = {
   flows: async () => (await (await client.run('double', 2, { after: [job] })).result()) === 4,
   keep: async () => (await client.call(kept, 2)) === 4,
   limits: async () => (await client.call(limited, 2)) === 4,
-  records: async () => (await client.call(stepped, 2)) === 4,
   schedules: async () => (await client.schedules.put('double', { id: 's', every: '1h' })).id === 's',
+  signals: async () => (await client.run('double', 1, { delay: '1h' })).signal('go'),
+  statistics: async () => (await client.statistics('double')).length > 0,
+  steps: async () => (await client.call(stepped, 2)) === 4,
+  streams: async () => (await lastValueFrom((await client.run(streamed, 2)).log$)) === '2',
+  tags: async () => {
+    await client.run('double', 2, { tags: ['a'], delay: '1h' });
+    return removed.has('views') || (await client.find('double', { tag: 'a' })).total === 1;
+  },
   unique: async () => {
     const options = { unique: { key: 'a' }, delay: '1h' };
     const [one, other] = [await client.run('double', 1, options), await client.run('double', 2, options)];

@@ -1,4 +1,4 @@
-import type { StatisticsWriter } from '../../lib/gearmonkey/features/views/statistics-writer.js';
+import type { StatisticsWriter } from '../../lib/gearmonkey/features/statistics/statistics-writer.js';
 import { describe, expect, it } from '@jest/globals';
 import type { JobStatistics } from '../../lib/job/statistics.js';
 import type { Claim } from '../../lib/job/job-source.js';

@@ -17,7 +17,7 @@ describe('A stream on Redis', () => {
     const job = await rig.client.run(fn, null);
     const claim = await claimOne(source, fn);
     for (const sent of [0, 0, 2, 2])
-      await source.records?.append(claim, 'log', sent, [entry(`${sent}a`), entry(`${sent}b`)]);
+      await source.records?.streams?.append(claim, 'log', sent, [entry(`${sent}a`), entry(`${sent}b`)]);
     await job.cancel();
     await expect(firstValueFrom(job.log$.pipe(toArray()))).resolves.toEqual(['0a', '0b', '2a', '2b']);
   });

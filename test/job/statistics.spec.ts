@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { JobCounts } from '../../lib/gearmonkey/features/views/statistics-writer.js';
+import { JobCounts } from '../../lib/gearmonkey/features/statistics/statistics-writer.js';
 import { statisticsQuery, TIME_BOUNDS, toStatistics } from '../../lib/job/statistics.js';
-import { classOf } from '../../lib/gearmonkey/features/views/statistics-writer.js';
+import { classOf } from '../../lib/gearmonkey/features/statistics/statistics-writer.js';
 
 const HOUR_MS = 3_600_000;
 const AT = Date.UTC(2026, 0, 10, 14, 30);

@@ -32,9 +32,10 @@ describe('An attempt', () => {
   it('that has no steps is settled when all that it streams is written', async () => {
     const source = rig.source();
     const done: string[] = [];
-    const [append, settle] = [source.records?.append.bind(source.records), source.settle.bind(source)];
-    if (source.records && append)
-      source.records.append = async (...args) => {
+    const { streams } = source.records ?? {};
+    const [append, settle] = [streams?.append.bind(streams), source.settle.bind(source)];
+    if (streams && append)
+      streams.append = async (...args) => {
         for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
         done.push('written');
         return append(...args);
@@ -55,9 +56,10 @@ describe('An attempt', () => {
   it('ends when all that it streams and all its steps are written, also those that it did not await', async () => {
     const end = gate();
     const source = rig.source();
-    const append = source.records?.append.bind(source.records);
-    if (source.records && append)
-      source.records.append = async (...args) => {
+    const { streams } = source.records ?? {};
+    const append = streams?.append.bind(streams);
+    if (streams && append)
+      streams.append = async (...args) => {
         await end.passed;
         return append(...args);
       };

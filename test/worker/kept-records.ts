@@ -2,7 +2,7 @@ import { bytesOf, codecOf, type Payload } from '../../lib/job/codec.js';
 import type { Claim } from '../../lib/job/job-source.js';
 import { signalField } from '../../lib/job/signals.js';
 import type { StepRecords } from '../../lib/job/steps.js';
-import type { StreamKind } from '../../lib/job/streams.js';
+import type { StreamKind, StreamRecords } from '../../lib/job/streams.js';
 
 /** The claim of the nth run of a job. */
 export function claimOf(run: number): Claim {
@@ -11,7 +11,7 @@ export function claimOf(run: number): Claim {
 }
 
 /** What one job records, as a server keeps it. */
-export class KeptRecords implements StepRecords {
+export class KeptRecords implements StepRecords, StreamRecords {
   readonly codec = codecOf('json');
   readonly fields = new Map<string, Uint8Array>();
   /** The names of the fields of each write. */
@@ -23,7 +23,6 @@ export class KeptRecords implements StepRecords {
   writing: () => Promise<void> = async () => undefined;
   /** Called before entries are added. */
   appending: () => Promise<void> = async () => undefined;
-  readonly parents = async () => [];
   /** That of the server. */
   time = (): number => Date.now();
 

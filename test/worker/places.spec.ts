@@ -117,14 +117,14 @@ class Supply implements JobSource {
   }
 
   readonly records = {
-    read: async () => new Map(),
-    write: async () => true,
-    parents: async () => [],
-    append: async (claim: Claim) => {
-      await turns(this.fates[Number(claim.id)]?.flush ?? 0);
-      return true;
+    steps: { read: async () => new Map(), write: async () => true, now: async () => 0 },
+    streams: {
+      append: async ({ id }: { readonly id: string }) => {
+        await turns(this.fates[Number(id)]?.flush ?? 0);
+        return true;
+      },
     },
-  } as unknown as NonNullable<JobSource['records']>;
+  };
 
   progress = async () => true;
   renew = async () => [];

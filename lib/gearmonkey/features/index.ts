@@ -12,12 +12,16 @@ import { keep } from './keep/keep.js';
 import type { LimitsStore } from './limits/limit-store.js';
 import type { LimitsClient } from './limits/limits-client.js';
 import { limits } from './limits/limits.js';
-import type { RecordsStore } from './records/record-store.js';
-import type { RecordsClient } from './records/records-client.js';
-import { records } from './records/records.js';
 import type { SchedulesStore } from './schedules/schedule-store.js';
 import type { SchedulesClient } from './schedules/schedules-client.js';
 import { schedules } from './schedules/schedules.js';
+import { signals, type SignalsClient, type SignalsStore } from './signals/signals.js';
+import { statistics, type StatisticsClient, type StatisticsStore } from './statistics/statistics.js';
+import { steps } from './steps/steps.js';
+import type { StreamsStore } from './streams/stream-store.js';
+import type { StreamsClient } from './streams/streams-client.js';
+import { streams } from './streams/streams.js';
+import { tags } from './tags/tags.js';
 import { unique } from './unique/unique.js';
 import type { ViewsStore } from './views/view-store.js';
 import type { ViewsClient } from './views/views-client.js';
@@ -25,17 +29,33 @@ import { views } from './views/views.js';
 
 /** What a plain job and the features ask of a server, each under its name. */
 export interface GearMonkeyStore
-  extends EditsStore, FlowsStore, LimitsStore, RecordsStore, SchedulesStore, ViewsStore {}
+  extends
+    EditsStore,
+    FlowsStore,
+    LimitsStore,
+    SchedulesStore,
+    SignalsStore,
+    StatisticsStore,
+    StreamsStore,
+    ViewsStore {}
 
 /** The parts of a store that features bring. */
 export type FeatureStores = Pick<
   GearMonkeyStore,
-  'edits' | 'flows' | 'limits' | 'records' | 'schedules' | 'views'
+  'edits' | 'flows' | 'limits' | 'schedules' | 'signals' | 'statistics' | 'streams' | 'views'
 >;
 
 /** The methods that the features give to a client. */
 export interface FeatureMethods
-  extends EditsClient, FlowsClient, LimitsClient, RecordsClient, SchedulesClient, ViewsClient {}
+  extends
+    EditsClient,
+    FlowsClient,
+    LimitsClient,
+    SchedulesClient,
+    SignalsClient,
+    StatisticsClient,
+    StreamsClient,
+    ViewsClient {}
 
 /** All features. New jobs are placed in this order: unique ones behind limits, and what tags say behind both. */
 export const FEATURES: readonly Feature<GearMonkeyStore>[] = [
@@ -43,9 +63,13 @@ export const FEATURES: readonly Feature<GearMonkeyStore>[] = [
   flows,
   keep,
   limits,
-  records,
   schedules,
+  signals,
+  statistics,
+  steps,
+  streams,
   unique,
+  tags,
   views,
 ];
 

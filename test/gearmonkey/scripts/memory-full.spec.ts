@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { append } from '../../../lib/gearmonkey/features/records/record-scripts.js';
+import { append } from '../../../lib/gearmonkey/features/streams/stream-scripts.js';
 import { record } from '../../../lib/gearmonkey/core/wire/scripts.js';
 import { useRedis } from '../../support/use-redis.js';
 import {

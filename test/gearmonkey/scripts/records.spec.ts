@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { keysOf, streamKey } from '../../../lib/gearmonkey/core/wire/protocol.js';
-import { append, readStream } from '../../../lib/gearmonkey/features/records/record-scripts.js';
+import { append, readStream } from '../../../lib/gearmonkey/features/streams/stream-scripts.js';
 import { record } from '../../../lib/gearmonkey/core/wire/scripts.js';
 import { useRedis } from '../../support/use-redis.js';
 import { claim, enqueue } from './scripts.js';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
-import { signal } from '../../../lib/gearmonkey/features/records/record-scripts.js';
+import { signal } from '../../../lib/gearmonkey/features/signals/signals.js';
 import { useRedis } from '../../support/use-redis.js';
 import { claim, enqueue, enqueueLimited, look, NOW } from './scripts.js';
 

@@ -75,6 +75,7 @@ describe('a running handler', () => {
     expect(source.mayBeLost(claim)).toBe(true);
     await expect(source.renew([claim])).resolves.toEqual([]);
     expect(source.mayBeLost(claim)).toBe(false);
+    expect(locks['late'].size).toBe(0);
     await used.client.jobs.timeout('a');
     await expect(source.renew([claim])).resolves.toEqual([claim]);
   });

@@ -1,6 +1,5 @@
-import type { Claim, Outcome, SourceLimit } from '../../../job/job-source.js';
+import type { Claim, JobRecords, Outcome, SourceLimit } from '../../../job/job-source.js';
 import { keepRules, type Keep, type KeepRules } from '../../../job/keep.js';
-import type { StepRecords } from '../../../job/steps.js';
 import type { Call } from '../../../redis/rights.js';
 import type { FunctionKeys, KeysOf } from '../wire/protocol.js';
 import type { SourceOutcome } from './outbox.js';
@@ -60,12 +59,11 @@ export interface JobCounting {
 }
 
 /** What features do for a worker. The core calls them. */
-export interface SourceFeatures {
+export interface SourceFeatures extends JobRecords {
   readonly keys: JobKeys;
   readonly kept: KeptRules;
   readonly ended: EndedJobs;
   readonly ticks: Ticks;
-  readonly records?: StepRecords | undefined;
   readonly counting?: JobCounting | undefined;
   /** Makes one for each leadership: on a cluster there is one for each slot. */
   housekeeper(): Housekeeper;

@@ -5,6 +5,7 @@ import { FlowSettler } from './flow-settler.js';
 import { FlowsClient } from './flows-client.js';
 import { NewFlows } from './new-flows.js';
 import { RedisFlows } from './redis-flows.js';
+import { RedisParents } from './redis-parents.js';
 
 /** Jobs that wait for others: `after` of `run`, and `flow`. */
 export const flows: Feature<FlowsStore> = {
@@ -17,6 +18,7 @@ export const flows: Feature<FlowsStore> = {
   client: FlowsClient,
   source: ({ connections, keysOf, problems }) => ({
     ended: new FlowSettler(connections.commands, keysOf, problems),
+    parents: new RedisParents(connections.commands, keysOf),
   }),
   enqueue: (core) => {
     const newFlows = new NewFlows(core);

@@ -6,9 +6,7 @@ import { defined } from '../../../job/defined.js';
 import { isFinal } from '../../../job/job-state.js';
 import type { FunctionOverview } from '../../../job/job-views.js';
 import { ConnectionError } from '../../../job/server-errors.js';
-import type { Counts } from '../../../job/statistics.js';
 import { explainToOperator } from '../../core/wire/rights.js';
-import { explainToReader, readStatistics } from './statistics.js';
 import { explainToViewer } from '../../core/wire/viewer-rights.js';
 import { ENDED_LISTS, LISTED_MS } from '../../core/wire/protocol.js';
 import { findJobs, listJobs, mend, overview, readJob, readPayload } from './view-scripts.js';
@@ -113,12 +111,6 @@ export class RedisViews implements ViewStore {
     const chosen = jobs.flatMap(({ id, finished }) => [id, finished]);
     const run = (redis: Redis | Cluster) => mend.run(redis, keys, this.server.now(), verb, name, chosen);
     return this.server.questions.ask(fn, `A ${verb} of jobs`, run, { explain: explainToOperator });
-  }
-
-  statistics(fn: string, hours: readonly number[], byMinute: boolean): Promise<Counts[]> {
-    const read = (redis: Redis | Cluster) =>
-      readStatistics(redis, this.server.keysOf(fn).statistics, hours, byMinute);
-    return this.server.questions.ask(fn, 'Reading statistics', read, { explain: explainToReader });
   }
 
   private async overviewOf(fn: string): Promise<FunctionOverview> {

@@ -1,6 +1,5 @@
 import type { JobState } from '../../../job/job-state.js';
 import type { FunctionOverview } from '../../../job/job-views.js';
-import type { Counts } from '../../../job/statistics.js';
 import type { JobStore, PresentWorker } from '../../core/client/job-store.js';
 import type { StoredJob } from '../../core/wire/stored-job.js';
 import type { DescribedJob, FoundBy, PayloadPart } from './view-scripts.js';
@@ -62,9 +61,6 @@ export interface ViewStore {
 
   /** The whole of it, by a connection of its own: a large one would keep others from their answers. */
   wholePayload(fn: string, id: string, field: PayloadField): Promise<Buffer | undefined>;
-
-  /** Reads what happened in hours, counted from 1970: fields `:KIND`, and with `byMinute` also `MINUTE:KIND`. */
-  statistics(fn: string, hours: readonly number[], byMinute: boolean): Promise<Counts[]>;
 
   /** Retries or deletes at most 100 jobs. Returns how many. */
   mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number>;

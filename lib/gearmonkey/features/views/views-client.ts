@@ -1,15 +1,6 @@
-import { systemClock } from '../../../job/clock.js';
 import type { BulkRun, EndedJobs, FailureGroup } from '../../../job/failed-jobs.js';
 import type { FunctionRef } from '../../../job/job-definition.js';
 import type { FindOptions, FunctionOverview, JobList, ListOptions } from '../../../job/job-views.js';
-import {
-  statisticsQuery,
-  toStatistics,
-  type Counts,
-  type JobStatistics,
-  type StatisticsOptions,
-} from '../../../job/statistics.js';
-import type { KnownFunctions } from '../../core/client/known-functions.js';
 import type { ClientCore } from '../../core/feature.js';
 import { FailedJobs, type GroupedFailures } from './failed-jobs.js';
 import type { ShownError } from './failure-groups.js';
@@ -127,45 +118,9 @@ export class ViewsClient {
   discard(ref: FunctionRef, which: string | number | EndedJobs): BulkRun {
     return this.#failed.mend('discard', ref, which);
   }
-
-  /**
-   * What happened to the function's jobs in each minute, hour or day; 72 hours are kept. Workers of this package count what
-   * they run, and write it every five seconds.
-   *
-   * @throws ConfigurationError, InvalidOptionError
-   */
-  async statistics(ref: FunctionRef, options: StatisticsOptions = {}): Promise<JobStatistics[]> {
-    return readJobStatistics(this.#core.store, this.#core.functions, ref, options);
-  }
 }
 
 /** Ids are numbers: other text could form another key. */
 function isId(id: string): boolean {
   return /^\d{1,15}$/.test(id);
-}
-
-/** Reads a function's statistics. @throws ConfigurationError, InvalidOptionError */
-async function readJobStatistics(
-  store: Pick<ViewsStore, 'views' | 'clock'>,
-  functions: KnownFunctions,
-  ref: FunctionRef,
-  options: StatisticsOptions,
-): Promise<JobStatistics[]> {
-  const fn = functions.nameOf(ref);
-  const query = statisticsQuery(options, (store.clock ?? systemClock).now());
-  const counts = await store.views.statistics(fn, query.hours, query.by === 'minute');
-  const byHour = new Map(query.hours.map((hour, index) => [hour, partsOf(counts[index] ?? new Map())]));
-  return toStatistics(query, (hour, minute) => byHour.get(hour)?.get(String(minute ?? '')) ?? new Map());
-}
-
-/** The counts of each minute by its number, and of the whole hour by ''. */
-function partsOf(hour: Counts): Map<string, Map<string, number>> {
-  const parts = new Map<string, Map<string, number>>();
-  for (const [field, count] of hour) {
-    const end = field.indexOf(':');
-    const [part, kind] = [field.slice(0, end), field.slice(end + 1)];
-    const found = parts.get(part) ?? new Map<string, number>();
-    parts.set(part, found.set(kind, count));
-  }
-  return parts;
 }

@@ -1,5 +1,7 @@
 import { explainRefusal, type Call } from '../../../redis/rights.js';
+import type { JobStore } from '../../core/client/job-store.js';
 import type { PlaceHook } from '../../core/client/new-jobs.js';
+import type { Feature } from '../../core/feature.js';
 import type { FunctionKeys } from '../../core/wire/protocol.js';
 import type { ExplainMore } from '../../core/wire/rights.js';
 
@@ -8,7 +10,7 @@ const X = 'x';
 const TAGGED = 'tagged ';
 
 /** Jobs with tags are apart, so that those alone are refused if the user has no right to the index of tags. */
-export const placeTagged: PlaceHook = {
+const placeTagged: PlaceHook = {
   place: (_functions, _ref, placement, { tags }) =>
     tags === undefined || tags.length === 0
       ? placement
@@ -27,7 +29,10 @@ function taggedCalls(k: FunctionKeys): Call[] {
 }
 
 /** If Redis refused jobs with tags for a right that those need, returns an error that names it; otherwise `refusal`. */
-export const explainOfTags: ExplainMore = async (commands, refusal, fn, k, jobs) => {
+const explainOfTags: ExplainMore = async (commands, refusal, fn, k, jobs) => {
   if (!jobs?.placement.apart?.startsWith(TAGGED)) return refusal;
   return explainRefusal(commands, refusal, taggedCalls(k), `a client of "${fn}" with tags`);
 };
+
+/** Words that jobs are found by: `views` finds them. */
+export const tags: Feature<JobStore> = { name: 'tags', place: placeTagged, explain: explainOfTags };

@@ -3,7 +3,7 @@ import { messageOf } from '../../../job/errors.js';
 import type { Claim, Outcome } from '../../../job/job-source.js';
 import type { RedisConnection } from '../../../redis/redis-connection.js';
 import type { KeysOf } from '../../core/wire/protocol.js';
-import { addStatistics } from './statistics.js';
+import { addStatistics } from './stored-counts.js';
 import type { JobCounting } from '../../core/source/source-features.js';
 import type { Problems } from '../../core/source/problems.js';
 import { TIME_BOUNDS, TIME_COUNTS } from '../../../job/statistics.js';

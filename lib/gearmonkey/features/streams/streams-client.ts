@@ -8,31 +8,18 @@ import {
   type StreamPage,
 } from '../../../job/streams.js';
 import type { ClientCore } from '../../core/feature.js';
-import { JobRecordings } from './job-recordings.js';
-import type { RecordsStore } from './record-store.js';
+import { JobStreams } from './job-streams.js';
+import type { StreamsStore } from './stream-store.js';
 
-/** The methods of a `GearMonkeyClient` that concern what jobs record. */
-export class RecordsClient {
-  readonly #core: ClientCore<RecordsStore>;
-  readonly #jobs: JobRecordings;
+/** The methods of a `GearMonkeyClient` that concern what jobs stream. */
+export class StreamsClient {
+  readonly #core: ClientCore<StreamsStore>;
+  readonly #jobs: JobStreams;
 
   /** @internal */
-  constructor(core: ClientCore<RecordsStore>) {
+  constructor(core: ClientCore<StreamsStore>) {
     this.#core = core;
-    this.#jobs = new JobRecordings(core);
-  }
-
-  /**
-   * Gives a job a signal, which `job.waitFor` of its handler returns. It may come before the job waits for it. The first
-   * signal of a name counts.
-   *
-   * @param data of the form that the function's codec gives it. @default null
-   * @returns whether the job has it now: false if it had one of this name before, or has finished
-   * @throws InvalidOptionError for a name with a colon, or of other than 1 to 100 characters · NotSerializableError ·
-   * PayloadTooLargeError · JobNotFoundError
-   */
-  async signal(ref: FunctionRef, id: string | number, name: string, data: unknown = null): Promise<boolean> {
-    return this.#jobs.signal(ref, { id: String(id) }, name, data);
+    this.#jobs = new JobStreams(core);
   }
 
   /**
@@ -71,7 +58,7 @@ export class RecordsClient {
   /** A part of what a job has streamed, from its entry `from` on. @internal */
   async streamed(ref: FunctionRef, id: string, kind: StreamKind, from: number): Promise<StreamPage> {
     const { functions, store } = this.#core;
-    return store.records.readStream(functions.nameOf(ref), id, kind, from);
+    return store.streams.read(functions.nameOf(ref), id, kind, from);
   }
 
   /** The lines of `job.log`, in the same way as `output`. @throws the same */

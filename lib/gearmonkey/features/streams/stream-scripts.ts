@@ -1,8 +1,7 @@
-import type { Signalled } from '../../../job/signals.js';
 import type { StreamKind, StreamPage } from '../../../job/streams.js';
 import { scriptsIn } from '../../../redis/script.js';
 import { LUA } from '../../core/wire/lua.embedded.js';
-import type { Bytes, Now } from '../../core/wire/scripts.js';
+import type { Bytes } from '../../core/wire/scripts.js';
 
 const defineScript = scriptsIn(LUA);
 
@@ -27,9 +26,3 @@ export const readStream = defineScript<[kind: StreamKind, from: number, most: nu
     return { next, total, entries };
   },
 );
-
-/** What became of the signal. `mark` is '' for any job with this id. */
-export const signal = defineScript<
-  [now: Now, id: string, mark: number | '', name: string, data: Bytes],
-  Signalled
->('signal', (reply) => String(reply) as Signalled);
