@@ -3,7 +3,7 @@ import { WaitTimeoutError } from '../../../job/errors.js';
 import type { Job } from '../../../job/job.js';
 import { isFinal } from '../../../job/job-state.js';
 import type { ExpiryTimer, TrackedJob } from './tracked-job.js';
-import type { JobFeed } from './job-feed.js';
+import type { JobFeed, JobFollower } from './job-feed.js';
 import type { EnqueuedKey } from './job-store.js';
 import type { JobKey } from '../wire/protocol.js';
 import type { UnservedFunctions } from './unserved.js';
@@ -69,74 +69,106 @@ export function untilFinal(job: JobKey, wait: Wait): Promise<Job> {
  * Waits for the job that `start` returns. The feed opens at the same time: if `start` waited for it, an outage would
  * last longer than the deadlines. The feed is released in any case.
  */
-async function follow(
-  { fn, feed, timeout, unserved, clock, trackedOf, replied }: Wait,
-  start: () => Promise<Awaited>,
-): Promise<Job> {
-  let unfollow = (): void => undefined;
-  let waits = true;
-  let expiry: ExpiryTimer | undefined;
+async function follow(wait: Wait, start: () => Promise<Awaited>): Promise<Job> {
+  const { fn, feed, timeout, unserved, clock, replied } = wait;
+  let follower: FinalFollower | undefined;
   let answered = (): void => undefined;
   const opened = feed.open();
   opened.catch(() => undefined);
   try {
-    const { job, mayBeFinal, output } = await start();
+    const awaited = await start();
+    const { job, output } = awaited;
     if (output !== undefined) return replied(job.id, output);
     answered = unserved.waits(fn, job);
-    const tracked = trackedOf(job);
-    // Most jobs don't expire, and need no timer.
-    const endWhenExpired = (ms?: number) => (expiry ??= tracked.expiryTimer()).start(ms);
-    if (job.expiresIn !== undefined) endWhenExpired(job.expiresIn);
-    let { isLater = false } = job;
-    // A job that a read shows as waiting may have been told on since.
-    let starts = 0;
-    const final = new Promise<Job>((resolve, reject) => {
-      const check = () => {
-        const known = starts;
-        void tracked
-          .read(() => waits)
-          .then((found) => {
-            isLater = found.waitsForJobs !== undefined;
-            if (isFinal(found.state)) resolve(found);
-            else if (found.times.expires && found.state !== 'running') endWhenExpired();
-            else if (isLater && starts !== known) check();
-          }, reject);
-      };
-      // One that was created just now, without others to wait for, needs no more than to finish.
-      const starting = mayBeFinal && {
-        started: () => {
-          starts += 1;
-          if (isLater) check();
-        },
-      };
-      const settle = (reply: string, mark: number | undefined) => {
-        if (!tracked.isOf(mark)) return;
-        // The plain message that it has finished follows, and has no further information.
-        unfollow();
-        try {
-          resolve(replied(job.id, reply));
-        } catch (error) {
-          reject(error as Error);
-        }
-      };
-      unfollow = feed.follow(job.id, {
-        ...starting,
-        finished: check,
-        resync: check,
-        replied: settle,
-        fail: reject,
-      });
-      if (mayBeFinal) opened.then(check, reject);
-    });
-    return await withDeadline(final, timeout, () => new WaitTimeoutError(fn, job.id, timeout), clock);
+    follower = new FinalFollower(wait, awaited, opened);
+    return await withDeadline(
+      follower.final,
+      timeout,
+      () => new WaitTimeoutError(fn, job.id, timeout),
+      clock,
+    );
   } catch (error) {
     if (!(error instanceof WaitTimeoutError)) throw error;
     throw new WaitTimeoutError(fn, error.id, timeout, await unserved.reason(fn, error));
   } finally {
-    waits = false;
     answered();
-    expiry?.stop();
-    unfollow();
+    follower?.stop();
     feed.release();
+  }
+}
+
+/** Follows one job until it has finished. */
+class FinalFollower implements JobFollower {
+  /** The job, once it has finished. */
+  readonly final: Promise<Job>;
+  /** Absent for a job that was created just now, without others to wait for: it needs no more than to finish. */
+  readonly started?: () => void;
+  fail: (error: unknown) => void = () => undefined;
+  private resolve: (job: Job) => void = () => undefined;
+  private readonly tracked: TrackedJob;
+  private readonly toJob: Wait['replied'];
+  private readonly unfollow: () => void;
+  private isStopped = false;
+  /** Most jobs don't expire, and need none. */
+  private expiry?: ExpiryTimer;
+  private isLater: boolean;
+  /** A job that a read shows as waiting may have been told on since. */
+  private starts = 0;
+
+  constructor({ feed, trackedOf, replied }: Wait, { job, mayBeFinal }: Awaited, opened: Promise<void>) {
+    this.tracked = trackedOf(job);
+    this.toJob = replied;
+    this.isLater = job.isLater ?? false;
+    this.final = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.fail = reject;
+    });
+    if (job.expiresIn !== undefined) this.endWhenExpired(job.expiresIn);
+    if (mayBeFinal) this.started = () => this.onStart();
+    this.unfollow = feed.follow(job.id, this);
+    if (mayBeFinal) opened.then(() => this.finished(), this.fail);
+  }
+
+  finished(): void {
+    this.look().catch(this.fail);
+  }
+
+  resync(): void {
+    this.finished();
+  }
+
+  /** The plain message that it has finished follows, and has no further information. */
+  replied(output: string, mark: number | undefined): void {
+    if (!this.tracked.isOf(mark)) return;
+    this.unfollow();
+    try {
+      this.resolve(this.toJob(this.tracked.id, output));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    this.expiry?.stop();
+    this.unfollow();
+  }
+
+  private onStart(): void {
+    this.starts += 1;
+    if (this.isLater) this.finished();
+  }
+
+  private async look(): Promise<void> {
+    const known = this.starts;
+    const found = await this.tracked.read(() => !this.isStopped);
+    this.isLater = found.waitsForJobs !== undefined;
+    if (isFinal(found.state)) this.resolve(found);
+    else if (found.times.expires && found.state !== 'running') this.endWhenExpired();
+    else if (this.isLater && this.starts !== known) await this.look();
+  }
+
+  private endWhenExpired(ms?: number): void {
+    if (!this.isStopped) (this.expiry ??= this.tracked.expiryTimer()).start(ms);
   }
 }
