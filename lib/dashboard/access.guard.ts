@@ -50,7 +50,7 @@ export class AccessGuard implements CanActivate {
     if (!isUser(user)) throw refusal(this.options, raw);
     noteUser(request, user);
     if (!isRead(raw)) this.checkChange(request);
-    else if (isForeignRead(raw)) throw crossSite('read');
+    else if (isForeignRead(request)) throw crossSite('read');
     return true;
   }
 
@@ -68,7 +68,7 @@ export class AccessGuard implements CanActivate {
 
   private checkChange(request: object): void {
     const { headers } = rawRequest(request);
-    if (!isSameOrigin(rawRequest(request))) throw crossSite('change');
+    if (!isSameOrigin(request)) throw crossSite('change');
     if (!/^application\/json(?:;|$)/i.test(headers['content-type'] ?? ''))
       throw new ApiFailure(415, 'NOT_JSON', 'Send application/json.');
     if (Number(headers['content-length'] ?? 0) > MAX_BODY)

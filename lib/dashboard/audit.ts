@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { printable } from '../job/printable.js';
 import { channel } from 'node:diagnostics_channel';
 import type { Action, ApiError } from './api.js';
 
@@ -61,5 +62,5 @@ export class ThrottledAudit {
 
 function lineOf(event: AuditEvent): string {
   const { at: _, error, ...rest } = event;
-  return `audit ${JSON.stringify({ ...rest, error: error?.code })}`;
+  return `audit ${printable(JSON.stringify({ ...rest, error: error?.code }))}`;
 }

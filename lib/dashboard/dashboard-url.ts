@@ -1,4 +1,4 @@
-import { Inject, Injectable, Logger, VersioningType, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost, ModuleRef, type ApplicationConfig } from '@nestjs/core';
 import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:tls';
@@ -43,7 +43,7 @@ export class DashboardUrl implements OnApplicationBootstrap {
     const name = address.address.replace(/^::ffff:/, '');
     const host = name.includes(':') ? `[${name}]` : name;
     const scheme = this.server instanceof TlsServer ? 'https' : 'http';
-    const path = [...prefixesOf(this.moduleRef), this.path].filter((part) => part !== '');
+    const path = [prefixOf(this.moduleRef, this.path), this.path].filter((part) => part !== '');
     return `${scheme}://${host}:${address.port}/${path.map((part) => `${part}/`).join('')}?token=${token}`;
   }
 
@@ -52,17 +52,12 @@ export class DashboardUrl implements OnApplicationBootstrap {
   }
 }
 
-/** The app's global prefix and version: Nest has no public way to ask for them from inside. */
-function prefixesOf(moduleRef: ModuleRef): string[] {
+/** The app's global prefix, if it is not excluded from it: Nest has no public way to ask for that from inside. */
+function prefixOf(moduleRef: ModuleRef, path: string): string {
   const { container } = moduleRef as unknown as { container?: { applicationConfig?: ApplicationConfig } };
   const config = container?.applicationConfig;
-  const versioning = config?.getVersioning();
-  const version = versioning?.type === VersioningType.URI ? versioning : undefined;
-  const isOne = typeof version?.defaultVersion === 'string';
-  return [
-    (config?.getGlobalPrefix() ?? '').replace(/^\/+|\/+$/g, ''),
-    isOne
-      ? `${version.prefix === false ? '' : (version.prefix ?? 'v')}${String(version.defaultVersion)}`
-      : '',
-  ];
+  const isExcluded = config
+    ?.getGlobalPrefixOptions()
+    .exclude?.some(({ pathRegex }) => pathRegex.test(`/${path}`));
+  return isExcluded === true ? '' : (config?.getGlobalPrefix() ?? '').replace(/^\/+|\/+$/g, '');
 }

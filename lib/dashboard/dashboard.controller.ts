@@ -12,6 +12,7 @@ import {
   UseFilters,
   UseGuards,
   UseInterceptors,
+  VERSION_NEUTRAL,
   type Type,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
@@ -170,7 +171,8 @@ abstract class DashboardRoutes {
 
   @Get('api/bulks')
   allBulks(@Req() request: object) {
-    return this.bulks.all(userOf(request).name);
+    const user = userOf(request);
+    return this.bulks.all(user.name).filter(({ fn, i }) => this.access.mayView(user, fn, i));
   }
 
   @Post('api/act')
@@ -205,7 +207,7 @@ abstract class DashboardRoutes {
 
 /** The routes at a path, and a provider that finishes them: a class for each path, since Nest reads it from the class. */
 export function controllerAt(path: string): { controller: Type; finish: Provider } {
-  @Controller(path)
+  @Controller({ path, version: VERSION_NEUTRAL })
   class DashboardController extends DashboardRoutes {
     rest(@Req() request: object, @Res() response: object) {
       return this.page(request, response);

@@ -93,7 +93,7 @@ function queryToken({ url = '' }: IncomingMessage): string | undefined {
 function withoutToken(path: string, { socket }: IncomingMessage, cookie: string | undefined): ApiFailure {
   const isFolder = path.endsWith('/');
   const secure = (socket as TLSSocket).encrypted ? '; Secure' : '';
-  const set = `${cookie}; HttpOnly; SameSite=Strict${isFolder ? '' : `; Path=${path}`}${secure}`;
+  const set = `${cookie}; HttpOnly; SameSite=Lax${isFolder ? '' : `; Path=${path}`}${secure}`;
   return new ApiFailure(302, 'LOGGED_IN', 'The token is in a cookie now.', {
     location: isFolder ? './' : `${path.split('/').at(-1)}/`,
     ...(cookie !== undefined && { 'set-cookie': set }),

@@ -1,3 +1,4 @@
+import { ignore, isThenable } from './thenable.js';
 import { isUtf8 } from 'node:buffer';
 import { Inject, Injectable } from '@nestjs/common';
 import { codecOf, type Codec } from '../job/codec.js';
@@ -47,6 +48,7 @@ export class Redaction {
     if (!redact) return text;
     try {
       const shown: unknown = redact({ text, part, instance: of.instance, fn: of.fn });
+      if (isThenable(shown)) ignore(shown);
       return typeof shown === 'string' ? shown : HIDDEN;
     } catch {
       return HIDDEN;

@@ -100,22 +100,26 @@ export function isLocal({ socket, headers }: IncomingMessage): boolean {
   return isOurs && isLoopback(socket.remoteAddress) && !isForwarded;
 }
 
-/** Whether a page of this server sent the request, or no page at all. */
-export function isSameOrigin({ headers }: IncomingMessage): boolean {
+/**
+ * Whether a page of this server sent the request, or no page at all. A script of another page can send any `X-Forwarded-Host`:
+ * it counts only in an app that trusts its proxy, whose framework has it as the request's host.
+ */
+export function isSameOrigin(request: object): boolean {
+  const { headers } = rawRequest(request);
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';
   if (headers.origin === undefined) return true;
-  const { host, 'x-forwarded-host': forwarded } = headers;
   const origin = hostOf(headers.origin);
-  return origin !== undefined && (origin === host || origin === forwarded);
+  if (origin === undefined) return false;
+  return origin === headers.host || ('host' in request && origin === request.host);
 }
 
 /**
  * Whether the script of another page may be told the reply. It is if the app has CORS for its own routes, with credentials,
  * and a page on another port of this host gets the cookie too. Links to the dashboard are none.
  */
-export function isForeignRead(request: IncomingMessage): boolean {
-  const { origin, 'sec-fetch-mode': mode } = request.headers;
+export function isForeignRead(request: object): boolean {
+  const { origin, 'sec-fetch-mode': mode } = rawRequest(request).headers;
   return (origin !== undefined || mode === 'cors') && !isSameOrigin(request);
 }
 

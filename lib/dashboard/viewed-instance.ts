@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { GearMonkeyClient } from '../gearmonkey/client.js';
 import { messageOf } from '../job/errors.js';
+import { ignore, isThenable } from './thenable.js';
 import type { JobSource } from '../job/job-source.js';
 import type { SourceTables } from '../job/source-tables.js';
 import { functionName } from '../job/job-definition.js';
@@ -126,16 +127,24 @@ export class DashboardAccess {
     return (typeof view === 'function' ? this.granted('view', () => view(fn, i)) : view) === true;
   }
 
-  /** A function of the app that throws grants nothing. Pages ask all the time, so it is told when it throws something new. */
-  private granted(name: string, ask: () => boolean): boolean {
+  /** A function of the app that throws, or has no answer yet, grants nothing. Pages ask all the time, so it is told when that is new. */
+  private granted(name: string, ask: () => unknown): boolean {
     try {
-      return ask();
+      const answer = ask();
+      if (!isThenable(answer)) return answer === true;
+      ignore(answer);
+      this.refuse(
+        `\`${name}\` of a dashboard's user has returned a promise, so the user may not: ask in \`auth\``,
+      );
     } catch (error) {
-      const told = `\`${name}\` of a dashboard's user has thrown, so the user may not: ${messageOf(error)}`;
-      if (told !== this.lastTold) log.error(told);
-      this.lastTold = told;
-      return false;
+      this.refuse(`\`${name}\` of a dashboard's user has thrown, so the user may not: ${messageOf(error)}`);
     }
+    return false;
+  }
+
+  private refuse(told: string): void {
+    if (told !== this.lastTold) log.error(told);
+    this.lastTold = told;
   }
 
   mayAct(user: DashboardUser, action: Action, fn: string, i: string): boolean {

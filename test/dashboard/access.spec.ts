@@ -275,6 +275,7 @@ describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
   it('shows what `redact` returns, nothing if it throws, and 64 KiB at most', async () => {
     const redact = ({ text, part }: { text: string; part: string }) => {
       if (text.includes('broken')) throw new Error('no');
+      if (text.includes('later')) return Promise.reject(new Error('no')) as never;
       return part === 'input' ? text.replaceAll('4111', '****') : text;
     };
     const { app, base } = await serve({ redact });
@@ -290,6 +291,7 @@ describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
     });
     const broken = await client.run('mail', 'broken');
     expect((await payload(broken.id)).text).toBe('(hidden)');
+    expect((await payload((await client.run('mail', 'later')).id)).text).toBe('(hidden)');
     const large = await client.run('mail', 'é'.repeat(100_000));
     const shown = await payload(large.id);
     expect(shown).toMatchObject({ cut: true, bytes: 200_002 });

@@ -137,9 +137,9 @@ describe('guesses at passwords', () => {
   it('are logged once a second, with how many there were', () => {
     const lines = warnings();
     const guesses = new PasswordGuesses(isKnown);
-    for (const now of [0, 1, 999, 1000, 1999]) guesses.wrong('10.0.0.1', 'o"\nps', now);
+    for (const now of [0, 1, 999, 1000, 1999]) guesses.wrong('10.0.0.1', 'o"\nps\u009b\u2028\u202e', now);
     expect(lines).toEqual([
-      'audit {"action":"login-refused","user":"o\\"\\nps","target":"10.0.0.1","instance":"","fn":"","count":1,"error":"NOT_LOGGED_IN"}',
+      'audit {"action":"login-refused","user":"o\\"\\nps\\u009b\\u2028\\u202e","target":"10.0.0.1","instance":"","fn":"","count":1,"error":"NOT_LOGGED_IN"}',
       expect.stringContaining('"count":3'),
     ]);
   });

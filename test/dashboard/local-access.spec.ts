@@ -38,7 +38,7 @@ describe('a dashboard without `auth` over HTTPS', () => {
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     response.resume();
     expect(response.headers['set-cookie']).toEqual([
-      expect.stringMatching(/; HttpOnly; SameSite=Strict; Secure$/),
+      expect.stringMatching(/; HttpOnly; SameSite=Lax; Secure$/),
     ]);
   });
 });
@@ -102,7 +102,7 @@ describe.each(PLATFORMS)('a dashboard without `auth` on %s', (platform) => {
     const [cookie = ''] = moved.headers['set-cookie'] ?? [];
     expect([moved.status, moved.headers.location]).toEqual([302, './']);
     const token = new URL(url).searchParams.get('token');
-    expect(cookie).toBe(`gearmonkey-dashboard-${port}=${token}; HttpOnly; SameSite=Strict`);
+    expect(cookie).toBe(`gearmonkey-dashboard-${port}=${token}; HttpOnly; SameSite=Lax`);
     expect(moved.headers['referrer-policy']).toBe('no-referrer');
     expect(moved.text).not.toContain(token);
     const headers = { cookie: cookie.split(';')[0] ?? '' };
@@ -272,14 +272,30 @@ describe.each(PLATFORMS)('a dashboard without `auth` on %s', (platform) => {
     expect((await ask(base, `/?token=${FIXED}`)).status).toBe(401);
   });
 
-  it('names its URL with the global prefix and version of the app', async () => {
-    const { app, base } = await serve((created) => {
-      created.setGlobalPrefix('/tools/');
-      created.enableVersioning({ type: VersioningType.URI, defaultVersion: '2' });
-    });
-    const at = base.replace('/jobs', '/tools/v2/jobs');
+  it.each<[string, (app: INestApplication) => unknown, string]>([
+    ['a global prefix', (app) => app.setGlobalPrefix('/tools/'), '/tools/jobs'],
+    [
+      'a global prefix that it is excluded from',
+      (app) => app.setGlobalPrefix('tools', { exclude: ['jobs', 'jobs/{*rest}'] }),
+      '/jobs',
+    ],
+    [
+      'versions in paths',
+      (app) => app.enableVersioning({ type: VersioningType.URI, defaultVersion: ['1', '2'] }),
+      '/jobs',
+    ],
+    [
+      'versions in a header',
+      (app) =>
+        app.enableVersioning({ type: VersioningType.HEADER, header: 'accept-version', defaultVersion: '1' }),
+      '/jobs',
+    ],
+  ])('names its URL in an app with %s', async (_, configure, path) => {
+    const { app, base } = await serve(configure);
+    const at = base.replace('/jobs', path);
     expect(urlOf(app)).toContain(`${at}/?token=`);
     expect((await ask(at, '/')).status).toBe(200);
+    expect((await ask(at, '/api/session')).status).toBe(200);
   });
 
   it('shows its token to no one who logs its objects', async () => {

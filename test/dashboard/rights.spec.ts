@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { Injectable } from '@nestjs/common';
+import { Injectable, type INestApplication } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { GearMonkeyClient, GearMonkeyModule, UnrecoverableError, Worker } from 'nestjs-gearmonkey';
 import {
   basicAuth,
@@ -140,6 +141,45 @@ describe('the dashboard', () => {
     await until(() => seen(pages[0]).includes('mail.a'));
     expect(new Set(seen(pages[0]))).toEqual(new Set(['mail.a']));
     for (const page of pages) page.close();
+  });
+
+  it.each(['view', 'act'] as const)(
+    'grants nothing by a `%s` that returns a promise, and outlives it',
+    async (right) => {
+      const later = () => Promise.reject(new Error('the database of rights is away')) as never;
+      const user: DashboardUser = { name: 'ada', view: true, act: true, [right]: later };
+      const { base } = await serve({ auth: () => user });
+      const unhandled: unknown[] = [];
+      const hear = (error: unknown) => unhandled.push(error);
+      process.on('unhandledRejection', hear);
+      await ask(base, '/api/overview');
+      expect((await ask(base, '/api/act', { body: { action: 'pause', fn: 'mail' } })).status).toBe(403);
+      process.off('unhandledRejection', hear);
+      expect(unhandled).toEqual([]);
+    },
+  );
+
+  it.each<[string, (app: INestApplication) => unknown, number]>([
+    ['not a script, which the app’s CORS may let send any', () => undefined, 403],
+    ['its proxy', (app) => (app as NestExpressApplication).set('trust proxy', true), 200],
+  ])('believes an X-Forwarded-Host of %s', async (_, configure, status) => {
+    const modules = [GearMonkeyModule.forRoot({ connection: 'memory:' }), DashboardModule.forRoot({ auth })];
+    const { base } = await apps.serve('express', { imports: modules }, (app) => void configure(app));
+    const told = { origin: 'http://jobs.example', 'x-forwarded-host': 'jobs.example' };
+    const headers = { ...as('root').headers, ...told };
+    const body = { action: 'pause', fn: 'mail' };
+    expect((await ask(base, '/api/act', { body, headers })).status).toBe(status);
+    expect((await ask(base, '/api/overview', { headers })).status).toBe(status);
+  });
+
+  it('lists runs on functions that the user may still see', async () => {
+    const rights: Record<string, boolean> = { mail: true, secret: true };
+    const { base } = await serve({
+      auth: () => ({ name: '', view: (fn) => rights[fn] === true, act: true }),
+    });
+    await Promise.all(['mail', 'secret'].map((fn) => runOf(base, fn)));
+    rights['secret'] = false;
+    expect((await json<BulkView[]>(base, '/api/bulks')).map(({ fn }) => fn)).toEqual(['mail']);
   });
 
   it('refuses a page that wants to watch what its user may not see, or too much', async () => {

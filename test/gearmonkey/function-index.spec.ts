@@ -35,6 +35,16 @@ describe('the index of functions', () => {
     await expect(names()).resolves.toEqual(['billing', 'mail']);
   });
 
+  it('leaves out names of other programs that no function of ours can have', async () => {
+    await rig.redis.zadd(
+      'functions',
+      ...['billing', 'send mail', '', 'a\u202eb'].flatMap((fn) => [Date.now(), fn]),
+    );
+    const client = rig.newClient();
+    await expect(client.functions()).resolves.toEqual(['billing']);
+    await expect(shown(client)).resolves.toEqual(['billing']);
+  });
+
   it('is noted at the server’s time', async () => {
     const [fn, [seconds = '']] = [rig.fn(), await rig.redis.time()];
     new FunctionIndex(keysOf).note(connect, [fn], 40 * DAY_MS);

@@ -1,3 +1,4 @@
+import { nameProblem } from '../../../job/function-name.js';
 import { checkWhole } from '../../../job/check-whole.js';
 import { ConfigurationError, InvalidOptionError } from '../../../job/errors.js';
 import type { FunctionRef } from '../../../job/job-definition.js';
@@ -42,10 +43,11 @@ export class JobViews {
     private readonly functions: KnownFunctions,
   ) {}
 
-  /** The functions of the server and of this process, in order. */
+  /** The functions of the server and of this process that can be named here, in order. */
   async names(): Promise<string[]> {
     const names = new Set([...(await this.store.functions()), ...this.functions.names()]);
-    return [...names].filter((fn) => this.functions.knows(fn)).sort();
+    // Other programs write the names on the server.
+    return [...names].filter((fn) => this.functions.knows(fn) && nameProblem(fn) === undefined).sort();
   }
 
   async overview(functions?: readonly string[]): Promise<FunctionOverview[]> {
