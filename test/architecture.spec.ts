@@ -210,7 +210,7 @@ const LUA_OF_FEATURES_OUTSIDE = {
     'find-jobs': ['limits/limit-prefix', 'limits/limits', 'tags/tag-entry'],
     'job-fields': ['flows/unbegun'],
     'list-jobs': ['limits/limit-prefix', 'limits/limits'],
-    mend: ['flows/unbegun', 'limits/limit-prefix', 'limits/limits'],
+    mend: ['flows/flow-functions', 'flows/unbegun', 'limits/limit-prefix', 'limits/limits'],
     overview: ['limits/limit-prefix', 'limits/limits'],
     'read-job': ['flows/unbegun'],
     'read-payload': ['flows/unbegun'],

@@ -13,7 +13,7 @@ import { PythonActor, stopActors } from '../conformance/python-actor.js';
 import { gate } from '../support/gate.js';
 import { LossyProxy } from '../support/lossy-proxy.js';
 import { runWorker } from '../support/run-worker.js';
-import { eventually } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
@@ -95,6 +95,66 @@ describe('Flows on Redis', () => {
     await expect(flow.jobOf(child)?.result()).resolves.toEqual(['WORD']);
     const members = [keysOf(plain).members, keysOf(fn).members];
     await eventually(async () => expect(await rig.redis.exists(...members)).toBe(0));
+  });
+
+  /** Ends a job as a plain worker does. */
+  async function endPlainly(fn: string, status: 'success' | 'error'): Promise<string> {
+    const k = keysOf(fn);
+    const id = await until(() => rig.redis.rpop(k.normal));
+    await rig.redis.hset(k.jobs + id, { status, output: '1', finished: Date.now() });
+    await rig.redis.expire(k.jobs + id, 90_000);
+    return id;
+  }
+
+  /** Resolves once no worker looks at jobs of flows of these functions any more. */
+  const areForgotten = (...functions: string[]) =>
+    eventually(async () =>
+      expect(await rig.redis.exists(...functions.map((fn) => keysOf(fn).members))).toBe(0),
+    );
+
+  it('count a job of a plain worker again that failed and was retried, and leave nothing behind', async () => {
+    const [fn, plain] = [rig.fn(), rig.fn()];
+    await runWorker(rig.source(), fn, () => 1);
+    const flow = await rig.client.flow(node(fn, 'root', node(plain, 'child')));
+    const id = await endPlainly(plain, 'error');
+    await expect(lastValueFrom(flow.progress$)).resolves.toMatchObject({ done: 1, failed: 1 });
+    await areForgotten(fn, plain);
+    await expect(rig.client.retry(plain, id).done).resolves.toBe(1);
+    await endPlainly(plain, 'success');
+    await expect(lastValueFrom(flow.progress$)).resolves.toMatchObject({ done: 2, failed: 0 });
+    await eventually(async () => expect([await leftOf(fn), await leftOf(plain)]).toEqual([[], []]));
+  });
+
+  it('leave nothing behind of a job without a worker that was retried and drained', async () => {
+    const [fn, idle] = [rig.fn(), rig.fn()];
+    await runWorker(rig.source(), fn, () => 1);
+    const first = await rig.client.run(idle, 1);
+    const child = await rig.client.run(fn, 2, { after: [first] });
+    await first.cancel();
+    await expect(child.result()).rejects.toMatchObject({ code: 'JOB_FAILED' });
+    await areForgotten(fn, idle);
+    await rig.client.retry(idle, first.id).done;
+    await expect(rig.client.drain(idle)).resolves.toBe(1);
+    await eventually(async () => expect(await leftOf(idle)).toEqual([]));
+  });
+
+  it('keep what a function without a leader for a moment had to look at', async () => {
+    const [root, plain, other] = [rig.fn(), rig.fn(), rig.fn()];
+    const flow = await rig.client.flow(node(root, 'root', node(plain, 'child')));
+    const source = rig.source();
+    const { worker } = await runWorker(source, root, () => 1);
+    await until(async () => (await rig.redis.llen(keysOf(plain).normal)) === 1);
+    await worker.stop(0);
+    await rig.redis.del(`leader:${root}`);
+    // Its names are all that is left of the root's function.
+    const cancelled = await rig.client.run(root, 1);
+    await runWorker(rig.source(), other, () => 1);
+    const last = await rig.client.run(other, 2, { after: [cancelled] });
+    await cancelled.cancel();
+    await expect(last.result()).rejects.toMatchObject({ code: 'JOB_FAILED' });
+    await eventually(async () => expect(await rig.redis.exists(keysOf(root).members)).toBe(0));
+    await endPlainly(plain, 'success');
+    await expect(lastValueFrom(flow.progress$)).resolves.toMatchObject({ done: 2, failed: 0 });
   });
 
   it('whose client died before they began are removed by workers, and never run', async () => {

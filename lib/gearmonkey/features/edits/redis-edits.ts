@@ -58,14 +58,16 @@ export class RedisEdits implements EditStore {
     return this.questions.ask(fn, 'Draining', read);
   }
 
-  drain(fn: string, { queue, kind, limited, last, cursor }: DrainStep): Promise<DrainedStep> {
+  async drain(fn: string, { queue, kind, limited, last, cursor }: DrainStep): Promise<DrainedStep> {
     const { jobs, locks, channel, [queue]: drained, control, wake } = this.keysOf(fn);
     const keys = [jobs, locks, channel, ...(limited ? [control, wake] : [drained])];
     const drain = (redis: Redis | Cluster) =>
       limited
         ? scripts.drainLimited.run(redis, keys, '', last, cursor, kind, queue)
         : scripts.drain.run(redis, keys, '', last, cursor, kind);
-    return this.questions.ask(fn, 'Draining', drain, { explain: explainToOperator });
+    const step = await this.questions.ask(fn, 'Draining', drain, { explain: explainToOperator });
+    if (step.ids.length > 0) await this.server.hooks.endedInFlow(fn);
+    return step;
   }
 
   async pause(fn: string, paused: boolean): Promise<void> {

@@ -14,6 +14,7 @@
 -- include calls: call, try
 -- include clock: clock
 -- include expiry: EXPIRES, expire_waiting
+-- include flow-functions: note_function
 -- include flow-keys: keys_of, parse_entry
 -- include flow-moves: flow_turn, release
 -- include foreign: count
@@ -155,15 +156,24 @@ end
 --- Functions to look at because jobs of this one, or its flows, wait for theirs: without a leader they have plain workers only,
 --- which report no end, or none.
 local awaited = {}
+
+--- What is left of a function without jobs are names, at which no worker looks: those of this one do then. Returns whether none is left.
+local function take_names(other)
+  local names = try('ZRANGEBYSCORE', keys_of(other).members, '3', '3', 'LIMIT', '0', '100')
+  for i = 1, #names do
+    note_function(k.fn, string.sub(names[i], 2))
+    try('ZREM', keys_of(other).members, names[i])
+  end
+  return #names < 100
+end
+
 local function note_awaited()
   for _, noted in ipairs(some_of(3, 100)) do
     local other = string.sub(noted, 2)
     local left = try('ZCOUNT', keys_of(other).members, '-inf', '(3')
     local is_led = try('EXISTS', 'leader:' .. other) == 1
     if left == 0 then
-      call('ZREM', members, noted)
-      -- What is left there are names, at which no worker looks.
-      if not is_led then try('DEL', keys_of(other).members) end
+      if is_led or take_names(other) then call('ZREM', members, noted) end
     elseif type(left) == 'number' and not is_led then
       awaited[#awaited + 1] = other
     end

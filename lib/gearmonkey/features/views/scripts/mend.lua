@@ -13,6 +13,7 @@
 ]]
 -- include calls: call, try
 -- include clock: clock
+-- include flow-functions: note_function
 -- include foreign: count
 -- include limit-prefix: limit_prefix
 -- include limits: open_limits
@@ -22,7 +23,8 @@
 
 local verb, name = ARGV[2], ARGV[3]
 local keys = { jobs = KEYS[1], limits = limit_prefix(KEYS[1]), wake = KEYS[8], high = KEYS[5], normal = KEYS[6], low = KEYS[7] }
-local members = 'queue:' .. string.sub(KEYS[1], 5, -2) .. ':flows'
+local fn = string.sub(KEYS[1], 5, -2)
+local members = 'queue:' .. fn .. ':flows'
 local now = clock(ARGV[1])
 local stamp = string.format('%.0f', now)
 
@@ -67,6 +69,19 @@ local function queued(id, from, key)
   return type(pushed) == 'number'
 end
 
+--- How many jobs of a list are looked at for their functions.
+local MOST_LOOKED = 500
+
+--- A function without workers of this package has a leader of another one look at its jobs, as when they were created.
+local function note_again(hash, flow)
+  local _, _, root = flow_key(flow)
+  if root then note_function(root, fn) end
+  for _, suffix in ipairs({ ':children', ':parents' }) do
+    local entries = try('LRANGE', hash .. suffix, 0, MOST_LOOKED - 1)
+    for i = 1, #entries do note_function(string.match(entries[i], '^%d+:%d*:(.+)$') or fn, fn) end
+  end
+end
+
 --- Counts a job of a flow as unfinished again. One that has not been settled was not counted yet.
 local function return_to_flow(id, flow)
   local key = flow_key(flow)
@@ -94,6 +109,7 @@ local function retry(id, job)
   for _, suffix in ipairs({ '', ':children', ':parents' }) do call('PERSIST', hash .. suffix) end
   -- Its lists expire again once it has been settled, which members are.
   if call('EXISTS', hash .. ':children', hash .. ':parents') > 0 then call('ZADD', members, 'NX', '1', id) end
+  if call('ZSCORE', members, id) then note_again(hash, job[9]) end
   call('DEL', KEYS[2] .. id)
   unlist(id)
   try('PUBLISH', KEYS[3], 'create:' .. id)
