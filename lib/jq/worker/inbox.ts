@@ -7,6 +7,8 @@ import { ReplayCache } from './replay-cache.js';
 
 /** How long an unclaimed job waits: a running worker claims again almost at once. */
 const PATIENCE_MS = 100;
+/** The same of a pulled one, which is this worker's already: it has to be given back. */
+const PULLED_PATIENCE_MS = 1000;
 /**
  * How long a push is remembered. After a broken connection a master sends it again, within its `pushTimeout`; by then
  * the job may have been run and reported.
@@ -30,18 +32,24 @@ export interface HeldJob {
 export type Delivery = 'taken' | 'full' | 'unclaimed';
 
 interface Arrival extends HeldJob {
+  /** Absent for a pulled one. */
+  readonly request: PushRequest | undefined;
   end(how: Delivery): void;
 }
 
-/** A waiting claim, and the jobs it has got so far. */
+/** A claim that waits for jobs. */
 interface WaitingClaim {
   readonly slots: FreeSlots;
-  readonly claims: Claim[];
   end(): void;
 }
 
-/** Calls back when the sender of the job no longer waits. */
-export type OnGone = (callback: () => void) => void;
+/** The request of a push. */
+export interface PushRequest {
+  /** Calls back when its sender no longer waits. */
+  onGone(callback: () => void): void;
+  /** Calls back once it is answered, or its sender has gone before that. */
+  onAnswered(callback: (isThere: boolean) => void): void;
+}
 
 /** Matches jobs that arrive with claims that wait for them. */
 export class Inbox {
@@ -50,6 +58,8 @@ export class Inbox {
   onRoom: () => void = () => undefined;
   private readonly held = new Map<string, HeldJob>();
   private readonly claimed = new WeakMap<Claim, HeldJob>();
+  /** Those of them that no claim has returned yet, in order; a push that is not answered does not begin: its handler might keep the answer. */
+  private readonly taken = new Map<HeldJob, 'unanswered' | 'ready'>();
   private readonly arrivals = new Set<Arrival>();
   private readonly pushed = new ReplayCache(REPLAY_MS);
   private readonly deciding = new Map<string, Promise<Delivery>>();
@@ -62,15 +72,12 @@ export class Inbox {
     return this.held.size >= this.maxJobs;
   }
 
-  /**
-   * Resolves when a claim has taken the job, or none will. A pulled job is ours already and waits as long as it takes. For
-   * a push, `onGone` tells when its master no longer waits.
-   */
-  async arrive(job: WorkerJob, registration: Registration, onGone?: OnGone): Promise<Delivery> {
-    if (!onGone || job.attempt === undefined) return this.decide(job, registration, onGone);
+  /** Resolves when a claim has taken the job, or none will. A pulled job has no `request`. */
+  async arrive(job: WorkerJob, registration: Registration, request?: PushRequest): Promise<Delivery> {
+    if (!request || job.attempt === undefined) return this.decide(job, registration, request);
     const push = `${job.id} ${job.attempt}`;
     if (this.pushed.has(push, performance.now())) return 'taken';
-    const deciding = this.deciding.get(push) ?? this.decide(job, registration, onGone);
+    const deciding = this.deciding.get(push) ?? this.decide(job, registration, request);
     this.deciding.set(push, deciding);
     const delivery = await deciding;
     this.deciding.delete(push);
@@ -78,22 +85,23 @@ export class Inbox {
     return delivery;
   }
 
-  private async decide(job: WorkerJob, registration: Registration, onGone?: OnGone): Promise<Delivery> {
-    if (onGone && (this.isFull || registration.held.size >= registration.maxJobs)) return 'full';
+  private async decide(job: WorkerJob, registration: Registration, request?: PushRequest): Promise<Delivery> {
+    if (request && (this.isFull || registration.held.size >= registration.maxJobs)) return 'full';
     const { workerId } = registration;
     const [arrivedAt, confirmedAt] = [realNow(), -Infinity];
     const { attempt } = job;
     const arrival = { claim: claimOf(job), registration, workerId, attempt, arrivedAt, confirmedAt };
-    return this.takeNow(arrival) ? 'taken' : this.wait(arrival, onGone);
+    if (this.waiting && this.take(arrival, this.waiting, request)) return 'taken';
+    return this.wait(arrival, request);
   }
 
   /** Takes arrived jobs, up to the free slots; waits until there is one, or the signal aborts. */
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     if (signal.aborted) return [];
-    const claims: Claim[] = [];
-    const waiting: WaitingClaim = { slots, claims, end: () => undefined };
+    const waiting: WaitingClaim = { slots, end: () => undefined };
     this.takeArrivals(waiting);
-    if (claims.length > 0) return claims;
+    const ready = this.takeReady();
+    if (ready.length > 0) return ready;
     const end = new Promise<void>((resolve) => (waiting.end = resolve));
     const stop = () => waiting.end();
     signal.addEventListener('abort', stop, { once: true });
@@ -103,7 +111,13 @@ export class Inbox {
     ignoreSlots();
     delete this.waiting;
     signal.removeEventListener('abort', stop);
-    return claims;
+    return this.takeReady();
+  }
+
+  private takeReady(): Claim[] {
+    const ready = [...this.taken].flatMap(([job, state]) => (state === 'ready' ? job : []));
+    for (const job of ready) this.taken.delete(job);
+    return ready.map(({ claim }) => claim);
   }
 
   /** The job of a claim that is not reported yet. */
@@ -117,13 +131,20 @@ export class Inbox {
     if (!job || this.held.get(claim.id) !== job) return job;
     const wasFull = this.isFull;
     this.held.delete(claim.id);
+    this.taken.delete(job);
     job.registration.held.delete(job);
     if (wasFull) this.makeUse();
     return job;
   }
 
+  /** No claim takes jobs of a worker any more that is about to leave. */
+  leave(registration: Registration): void {
+    for (const arrival of this.arrivals) if (arrival.registration === registration) arrival.end('unclaimed');
+  }
+
   /** The master has given these jobs to others. */
   revoke(registration: Registration): void {
+    this.leave(registration);
     for (const job of this.held.values()) {
       if (job.registration !== registration) continue;
       this.release(job.claim);
@@ -138,33 +159,33 @@ export class Inbox {
   }
 
   private takeArrivals(waiting: WaitingClaim): void {
-    for (const arrival of this.arrivals) {
-      if (!this.take(arrival, waiting)) continue;
-      arrival.end('taken');
-      waiting.end();
-    }
+    for (const arrival of this.arrivals)
+      if (this.take(arrival, waiting, arrival.request)) arrival.end('taken');
   }
 
-  /** Jobs that arrive before the waiting claim returns go with it. */
-  private takeNow(job: HeldJob): boolean {
-    if (!this.waiting || !this.take(job, this.waiting)) return false;
-    this.waiting.end();
-    return true;
-  }
-
-  private take(job: HeldJob, { slots, claims }: WaitingClaim): boolean {
+  private take(job: HeldJob, { slots }: WaitingClaim, request: PushRequest | undefined): boolean {
     const { claim, registration } = job;
-    const taken = claims.filter(({ fn }) => fn === claim.fn).length;
+    const taken = [...this.taken.keys()].filter((other) => other.claim.fn === claim.fn).length;
     if (slots.of(claim.fn) <= taken || this.isFull) return false;
     this.replace(claim);
     this.held.set(claim.id, job);
     this.claimed.set(claim, job);
     registration.held.add(job);
-    claims.push(claim);
+    this.taken.set(job, request ? 'unanswered' : 'ready');
+    if (request) request.onAnswered((isThere) => this.answered(job, isThere));
+    else this.waiting?.end();
     return true;
   }
 
-  private wait(job: HeldJob, onGone?: OnGone): Promise<Delivery> {
+  /** Without the answer its master gives the job to another worker. */
+  private answered(job: HeldJob, isThere: boolean): void {
+    if (!this.taken.has(job)) return;
+    if (!isThere) return void this.release(job.claim);
+    this.taken.set(job, 'ready');
+    this.waiting?.end();
+  }
+
+  private wait(job: HeldJob, request?: PushRequest): Promise<Delivery> {
     return new Promise((resolve) => {
       const end = (how: Delivery) => {
         clearTimeout(timer);
@@ -172,9 +193,9 @@ export class Inbox {
         resolve(how);
       };
       const leave = () => end('unclaimed');
-      const arrival = { ...job, end };
-      const timer = onGone && setTimeout(leave, PATIENCE_MS);
-      onGone?.(leave);
+      const arrival = { ...job, request, end };
+      const timer = setTimeout(leave, request ? PATIENCE_MS : PULLED_PATIENCE_MS);
+      request?.onGone(leave);
       this.arrivals.add(arrival);
     });
   }

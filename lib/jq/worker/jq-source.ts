@@ -185,11 +185,11 @@ class JqSource implements JobSource {
   }
 
   /** The registration by the key in the path; without a key, by the name. */
-  private readonly onPush = async (job: WorkerJob, { key, onGone }: Origin): Promise<PushStatus> => {
+  private readonly onPush = async (job: WorkerJob, origin: Origin): Promise<PushStatus> => {
     if (this.leaving.signal.aborted) return 503;
-    const registration = this.registrations.addressee(job, key);
+    const registration = this.registrations.addressee(job, origin.key);
     if (typeof registration === 'number') return registration;
-    const arrived = await this.inbox.arrive(job, registration, onGone);
+    const arrived = await this.inbox.arrive(job, registration, origin);
     return arrived === 'taken' ? 202 : arrived === 'full' ? 429 : 503;
   };
 

@@ -15,7 +15,7 @@ import { BodyTooLargeError, readBody } from '../http/read-body.js';
 import { MESSAGE_PACK } from '../wire/media-type.js';
 import { pack, type Packable } from '../message-pack/pack.js';
 import type { Verdict } from '../wire/batch.js';
-import type { OnGone } from './inbox.js';
+import type { PushRequest } from './inbox.js';
 import { Pushes, refusalOf, type OnPush } from './pushes.js';
 import type { ListenOptions, SourceSettings } from './source-options.js';
 
@@ -73,6 +73,7 @@ export class PushServer {
   }
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const push = new AnsweredPush(response);
     try {
       const match = PATH.exec((request.url ?? '').split('?', 1)[0] ?? '');
       const isProbe = request.method === 'HEAD' && match?.[1] !== undefined;
@@ -84,25 +85,48 @@ export class PushServer {
       const body = await readBody(request, this.settings.maxBodyBytes);
       const [, key] = match;
       const url = key === undefined ? this.url : `${this.url}/${key}`;
-      const answer = await this.pushes.answer(request, body, { key, url, onGone: onGoneOf(response) });
+      const answer = await this.pushes.answer(request, body, {
+        ...{ key, url },
+        onGone: (callback) => push.onGone(callback),
+        onAnswered: (callback) => push.onAnswered(callback),
+      });
       if ('status' in answer) replyOne(response, answer);
       else reply(response, 200, answer);
     } catch (error) {
       if (error instanceof BodyTooLargeError) response.setHeader('connection', 'close');
       if (!response.destroyed) replyOne(response, refusalOf(error));
+    } finally {
+      push.end();
     }
   }
 }
 
-/** One listener per connection, however many jobs of a batch wait. */
-function onGoneOf(response: ServerResponse): OnGone {
-  const callbacks: (() => void)[] = [];
-  return (callback) => {
-    if (callbacks.push(callback) > 1) return;
-    response.once('close', () => {
-      for (const each of callbacks) each();
+/** A request whose jobs want to know when it is answered. One listener per connection, however many jobs of a batch wait. */
+class AnsweredPush implements PushRequest {
+  private readonly gone: (() => void)[] = [];
+  private readonly answered: ((isThere: boolean) => void)[] = [];
+
+  constructor(private readonly response: ServerResponse) {}
+
+  onGone(callback: () => void): void {
+    if (this.gone.push(callback) > 1) return;
+    this.response.once('close', () => {
+      for (const each of this.gone) each();
     });
-  };
+  }
+
+  onAnswered(callback: (isThere: boolean) => void): void {
+    this.answered.push(callback);
+  }
+
+  /** The answer is with the socket, if that is there: once it is sent, handlers may keep this thread. */
+  end(): void {
+    if (this.answered.length === 0) return;
+    const isThere = !this.response.destroyed;
+    setImmediate(() => {
+      for (const each of this.answered) each(isThere);
+    });
+  }
 }
 
 function replyOne(response: ServerResponse, { status, retry_after: later, ...error }: Verdict): void {

@@ -8,7 +8,7 @@ import { readBatch, type Element, type Verdict } from '../wire/batch.js';
 import { Fields } from '../wire/fields.js';
 import { SIGNATURE_HEADER, verify } from '../wire/signature.js';
 import { readWorkerJob, type WorkerJob } from '../wire/worker-job.js';
-import type { OnGone } from './inbox.js';
+import type { PushRequest } from './inbox.js';
 import { ReplayCache } from './replay-cache.js';
 import type { SourceSettings } from './source-options.js';
 
@@ -16,12 +16,11 @@ import type { SourceSettings } from './source-options.js';
 export type PushStatus = 202 | 404 | 410 | 429 | 503;
 
 /** Where a push arrived. */
-export interface Origin {
+export interface Origin extends PushRequest {
   /** The registration's key in the path, if any. */
   readonly key: string | undefined;
   /** The URL that was registered at the master, if it is this one. */
   readonly url: string;
-  readonly onGone: OnGone;
 }
 
 /** Takes or refuses a job. */

@@ -89,6 +89,15 @@ export class Registration {
     else if (reply) this.heardAt = asked;
   }
 
+  /** Gives a job back that has not begun. */
+  async release(jobId: string, attempt: number): Promise<void> {
+    const { signal } = this.options;
+    const headers = { 'worker-id': await this.ready() };
+    const body = pack({ job_id: jobId, attempt });
+    const release = () => this.http.request('POST', '/worker/release', { body, headers, signal });
+    await askMaster(release, signal, { url: this.http.url, what: 'POST /worker/release' });
+  }
+
   /** Whether a job that it was handed, and begins now, is still its own. A master that doesn't know the question says nothing against it. */
   async confirm(jobId: string, attempt: number): Promise<boolean> {
     const { signal } = this.options;
@@ -157,6 +166,8 @@ export class Registration {
       onFailure: (error) =>
         onProblem(`No jobs of "${fn}" until ${this.http.url} takes the worker: ${messageOf(error)}`),
     });
+    // A worker that has not pinged yet is not lost by its silence.
+    void this.ping();
     return id;
   }
 }

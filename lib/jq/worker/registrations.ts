@@ -89,7 +89,15 @@ export class Registrations {
     for (const fn of functions) this.pullers.delete(fn);
     this.functions = new Set(this.served().filter((fn) => !functions.includes(fn)));
     this.all = this.all.filter((each) => !withdrawn.includes(each));
+    for (const registration of withdrawn) this.parts.inbox.leave(registration);
     await this.unregister(withdrawn);
+  }
+
+  /** A job that no slot takes soon, as of a handler that is paused, is for other workers. */
+  private async pulled(job: WorkerJob, registration: Registration): Promise<void> {
+    if ((await this.parts.inbox.arrive(job, registration)) === 'taken' || job.attempt === undefined) return;
+    // Rejects when the worker leaves: then the master gives back all of its jobs.
+    await registration.release(job.id, job.attempt).catch(() => undefined);
   }
 
   /** Ends all registrations. */
@@ -145,7 +153,7 @@ export class Registrations {
       registration,
       signal,
       wanted: () => !inbox.isFull && (this.slots?.of(registration.fn) ?? 0) > 0,
-      onJob: (job) => void inbox.arrive(job, registration),
+      onJob: (job) => void this.pulled(job, registration),
       onProblem,
     });
   }

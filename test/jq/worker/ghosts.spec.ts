@@ -45,7 +45,7 @@ describe('a registration that is over', () => {
     const ids = await enqueueAll();
     await allDone();
     expect(ran.toSorted()).toEqual(ids.toSorted());
-    expect(await workers()).toBe(1);
+    await eventually(async () => expect(await workers()).toBe(1));
   });
 
   it('whose reply was lost takes no jobs of the one that followed', async () => {

@@ -1,13 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import { Raw } from '../../../lib/jq/message-pack/raw.js';
-import { Inbox } from '../../../lib/jq/worker/inbox.js';
+import { Inbox, type PushRequest } from '../../../lib/jq/worker/inbox.js';
 import type { Registration } from '../../../lib/jq/worker/registration.js';
+import type { Claim } from '../../../lib/job/job-source.js';
+import { turnOfEventLoop } from '../../../lib/testing/real-time.js';
 import { SlotTable } from '../../../lib/worker/function-slots.js';
 
 const job = (id: string, name = 'mail') => ({
   ...{ id, name, argument: Raw.EMPTY_MAP, timeout: 30, attempt: 1, retryCount: 0, isLast: false },
 });
 const registrationOf = () => ({ held: new Set(), maxJobs: 1, workerId: 'w' }) as unknown as Registration;
+
+const ANSWERED: PushRequest = {
+  onGone: () => undefined,
+  onAnswered: (callback) => void setImmediate(callback, true),
+};
 
 describe('the inbox of a worker', () => {
   it('has no more jobs at a time than the worker may run, of several functions together', async () => {
@@ -30,11 +37,52 @@ describe('the inbox of a worker', () => {
     await expect(arrivals[1]).resolves.toBe('taken');
   });
 
+  it('has no job of a push begin before the push is answered, nor if its master is gone by then', async () => {
+    const inbox = new Inbox(3);
+    const registration = { ...registrationOf(), maxJobs: 3 } as Registration;
+    const slots = new SlotTable([['mail', 3]]);
+    const answers: ((isThere: boolean) => void)[] = [];
+    const request = {
+      ...ANSWERED,
+      onAnswered: (callback: (isThere: boolean) => void) => void answers.push(callback),
+    };
+    let claimed: readonly Claim[] = [];
+    const claiming = inbox
+      .claim(slots, new AbortController().signal)
+      .then((claims) => void (claimed = claims));
+    for (const id of ['a', 'b', 'c'])
+      await expect(inbox.arrive(job(id), registration, request)).resolves.toBe('taken');
+    answers[0]?.(false);
+    await turnOfEventLoop();
+    expect([claimed, registration.held.size]).toEqual([[], 2]);
+    answers[1]?.(true);
+    await claiming;
+    expect(claimed.map(({ id }) => id)).toEqual(['b']);
+    // It has a slot, which no other job gets meanwhile.
+    const full = new SlotTable([['mail', 1]]);
+    const next = inbox.claim(full, new AbortController().signal);
+    const late = inbox.arrive(job('d'), registration);
+    answers[2]?.(true);
+    expect((await next).map(({ id }) => id)).toEqual(['c']);
+    await expect(late).resolves.toBe('unclaimed');
+  });
+
+  it('gives a pulled job up that no slot takes soon, and one of a worker that leaves at once', async () => {
+    const inbox = new Inbox(2);
+    const registration = registrationOf();
+    await expect(inbox.arrive(job('a'), registration)).resolves.toBe('unclaimed');
+    const other = inbox.arrive(job('b'), registration);
+    inbox.leave(registration);
+    await expect(other).resolves.toBe('unclaimed');
+    const signal = AbortSignal.timeout(10);
+    await expect(inbox.claim(new SlotTable([['mail', 1]]), signal)).resolves.toEqual([]);
+  });
+
   it('counts the jobs of each function until they end', async () => {
     const inbox = new Inbox(2);
     const registration = registrationOf();
     const claiming = inbox.claim(new SlotTable([['mail', 1]]), new AbortController().signal);
-    const push = (id: string) => inbox.arrive(job(id), registration, () => undefined);
+    const push = (id: string) => inbox.arrive(job(id), registration, ANSWERED);
     await expect(push('a')).resolves.toBe('taken');
     await expect(push('b')).resolves.toBe('full');
     const [claim] = await claiming;

@@ -61,6 +61,24 @@ describe('a job that is read late', () => {
     },
   );
 
+  it('because its handler has no slot goes to another worker, without a retry', async () => {
+    const ran: string[] = [];
+    const work = (name: string) =>
+      runWorker(
+        jq({ master: master.url }),
+        defineJob('mail', { codec: messagePack }),
+        () => void ran.push(name),
+      );
+    const { worker: paused } = await work('paused');
+    await until(async () => (await master.redis.redis.exists('{jq}:pullers')) === 1);
+    paused.setConcurrency('mail', 0);
+    const id = await master.enqueue({ name: 'mail', max_retry: 0 });
+    await until(async () => ((await master.job(id)).body as { status: string }).status === 'running');
+    await work('other');
+    await isDone(id);
+    expect(ran).toEqual(['other']);
+  });
+
   it('is begun without a question if nothing speaks against it', async () => {
     const { ran, push: pushHere, isHeard } = await worker(master.url);
     isHeard();

@@ -10,6 +10,16 @@ describe('a ping', () => {
   stopWorkersAfterEach();
   stopScriptedMastersAfterEach();
 
+  it('follows a registration: a worker that has not pinged is not lost by its silence', async () => {
+    const master = await scriptedMaster();
+    await runWorker(
+      jq({ master: master.url, listen: { port: 0 }, pingInterval: '1h' }),
+      'mail',
+      () => undefined,
+    );
+    await until(() => master.pings.came === 1);
+  });
+
   it('is repeated until the master answers, one at a time', async () => {
     const master = await scriptedMaster();
     const source: JobSource = jq({ master: master.url, listen: { port: 0 }, pingInterval: '1h' });
@@ -17,8 +27,9 @@ describe('a ping', () => {
     await runWorker(source, 'mail', () => undefined);
     const registration = await until(() => registrations['all'][0]);
     await registration.ready();
+    await until(() => master.pings.came === 1 && !registration['isPinging']);
     master.pings.refused = 2;
     await Promise.all([registration.ping(), registration.ping()]);
-    expect(master.pings.came).toBe(3);
+    expect(master.pings.came).toBe(4);
   });
 });

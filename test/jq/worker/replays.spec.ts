@@ -24,7 +24,7 @@ it('A signed push is taken once, however often it is sent', async () => {
   });
   const body = Buffer.from(vector('POST /worker-job'));
   const request = { headers: signed(body, URL, SECRET) } as unknown as IncomingMessage;
-  const origin = { key: undefined, url: URL, onGone: () => undefined };
+  const origin = { key: undefined, url: URL, onGone: () => undefined, onAnswered: () => undefined };
   for (let sent = 0; sent < 2; sent++)
     await expect(pushes.answer(request, body, origin)).resolves.toEqual({ status: 202 });
   expect(taken).toBe(1);
