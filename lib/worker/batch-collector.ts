@@ -87,13 +87,23 @@ export class BatchCollector {
         this.isDue = true;
         this.begin();
       }, this.limits.wait);
+      // A suspect runs alone, and its process waits for it.
+      if (job.claim.suspect) this.isDue = true;
       this.begin();
     });
+  }
+
+  /** The jobs that no batch has yet. */
+  get waiting(): Claim[] {
+    return [...this.collected].map(({ job }) => job.claim);
   }
 
   private begin(): void {
     while (!this.asking && this.batches.size < this.most && this.isReady()) {
       const items = [...this.collected].slice(0, this.size);
+      const over = items.filter(({ job }) => job.isOver);
+      for (const item of over) this.collected.delete(item);
+      if (over.length > 0) continue;
       // The process was stopped while they waited, perhaps: those that are lost leave the batch.
       const uncertain = items.flatMap(({ job }) => job.beSure() ?? []);
       if (uncertain.length > 0) return this.ask(uncertain);
@@ -135,10 +145,12 @@ export class BatchCollector {
       for (const [index, { resolve, reject }] of items.entries())
         settle(outcomes[index]?.take ?? (() => undefined), resolve, reject);
     } catch (error) {
-      // The reason why one job had to stop is none for the others.
+      // The reason why one job had to stop is none for the others, and neither is that its key is held.
       const isOfOne = items.some(({ job: { signal } }) => signal.aborted && signal.reason === error);
-      const thrown = isOfOne ? new BatchStoppedError(error) : error;
-      for (const { reject } of items) reject(thrown);
+      const holding = items.find(({ job }) => job.heldBy === error);
+      const thrown = isOfOne || holding ? new BatchStoppedError(error) : error;
+      // Newest first: of those that go back the oldest ends up in front.
+      for (const item of items.toReversed()) item.reject(item === holding ? error : thrown);
     } finally {
       this.batches.delete(batch);
       for (const claim of batch) this.leave(batch, claim);

@@ -97,6 +97,10 @@ export class JobExecution implements RunOfParts {
     return this.binding.definition.steps?.version ?? '';
   }
 
+  get hasEnded(): boolean {
+    return this.ended;
+  }
+
   /** How long this run may take, in milliseconds. */
   get timeout(): number | undefined {
     const { timeout, jobLimits } = this.binding.limits;

@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs';
 import { checkLimit } from '../job/check-limit.js';
 import { checkWhole } from '../job/check-whole.js';
+import { ConfigurationError } from '../job/errors.js';
 import { defined } from '../job/defined.js';
 import type { ProgressUpdate } from '../job/job.js';
 import type { AnyJobDefinition, RunLimits } from '../job/job-definition.js';
@@ -86,7 +87,13 @@ export function bindHandler(
       ? definition.limit
       : checkLimit(definition.name, options.limit, definition.limit);
   const { batch } = options;
-  const collector = batch && new BatchCollector(definition.name, checkBatch(batch), handle as BatchHandler);
+  const most = timeout === undefined ? undefined : toMilliseconds('timeout', timeout);
+  const batchLimits = batch && checkBatch(batch);
+  if (batchLimits && batchLimits.wait >= (most ?? Infinity))
+    throw new ConfigurationError(
+      `The \`batch.wait\` of "${definition.name}" is not shorter than its \`timeout\`, which counts from when a job begins to wait for its batch: make \`timeout\` longer.`,
+    );
+  const collector = batchLimits && new BatchCollector(definition.name, batchLimits, handle as BatchHandler);
   return {
     definition,
     ...(collector
@@ -95,7 +102,7 @@ export function bindHandler(
     limits: defined({
       concurrency,
       retry: retry === undefined ? undefined : checkRetry(retry),
-      timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
+      timeout: most,
       jobLimits: jobLimits === undefined ? undefined : checkJobLimits(jobLimits),
       limit,
     }),

@@ -1,7 +1,7 @@
 // Of the module, not the globals: a test's fake timers must not keep an app from closing.
 import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timers';
 import { messageOf, ConfigurationError } from '../job/errors.js';
-import { JobCancelledError, LeaseLostError } from '../job/abort-errors.js';
+import { JobCancelledError, LeaseLostError, ShutdownError } from '../job/abort-errors.js';
 import { instrumentation } from '../job/instrumentation.js';
 import type { Claim, JobSource, Outcome, OnRevoked } from '../job/job-source.js';
 import {
@@ -120,6 +120,7 @@ export class JobWorker {
     if (!slots || !this.setConcurrency(fn, 0)) return;
     slots.isLeaving = true;
     this.giveBack(slots);
+    this.giveBackCollected(slots);
     this.suspects.withdraw(fn);
     this.running.endAtSteps(fn);
     this.jobLog.draining(this.running.of(fn), timeout);
@@ -142,7 +143,10 @@ export class JobWorker {
     this.claiming.abort();
     this.wakeUp.call();
     await this.loop;
-    for (const slots of this.functions.all()) this.giveBack(slots);
+    for (const slots of this.functions.all()) {
+      this.giveBack(slots);
+      this.giveBackCollected(slots);
+    }
     this.suspects.close();
     this.running.endAtSteps();
     this.jobLog.draining(this.running.claims, timeout);
@@ -180,12 +184,15 @@ export class JobWorker {
     if (!this.functions.isOpen || hasSuspect(claims)) return this.suspects.take(claims);
     const now = realNow();
     const beginning: Claim[] = [];
+    let leaving: Claim[] | undefined;
     for (const claim of claims) {
       const slots = this.functions.get(claim.fn);
-      if (!slots || slots.isLeaving) this.settler.settle({ claim, status: 'released' });
+      if (!slots || slots.isLeaving) (leaving ??= []).push(claim);
       else if (slots.take(claim, now)) beginning.push(claim);
       else this.hold(claim);
     }
+    // Newest first, so that the oldest ends up in front.
+    for (const claim of leaving?.toReversed() ?? []) this.settler.settle({ claim, status: 'released' });
     // Behind these, since a handler may block.
     for (const claim of beginning) this.begin(claim, this.functions.get(claim.fn) as FunctionSlots);
     for (const fn of new Set(claims.map((claim) => claim.fn))) this.functions.update(fn);
@@ -242,6 +249,12 @@ export class JobWorker {
     }
     this.functions.update(slots.binding.definition.name);
   };
+
+  /** Jobs that wait for a batch of theirs have not begun. Newest first, so that the oldest ends up in front. */
+  private giveBackCollected({ binding }: FunctionSlots): void {
+    for (const claim of binding.batch?.waiting.toReversed() ?? [])
+      this.running.get(claim)?.release(new ShutdownError());
+  }
 
   private async drain(timeout: number): Promise<void> {
     const deadline = realNow() + timeout;

@@ -17,6 +17,8 @@ import { showAs } from '../job/show-as.js';
 /** What a job knows of its run. */
 interface RunOfJob {
   readonly isLastAttempt: boolean;
+  /** Whether it has an outcome, of which the job may learn in a moment. */
+  readonly hasEnded?: boolean;
   /** Undefined if its lease is held for sure; else it resolves when it is, or the run has ended. */
   beSure?(): Promise<void> | undefined;
   /** Undefined if no worker runs it. */
@@ -34,6 +36,8 @@ export class RunningJob<Input = unknown> {
   private reason?: JobAbortedError;
   /** @internal */
   isInBatch = false;
+  /** What `holdKey` has thrown. @internal */
+  heldBy?: HoldKeyError;
 
   /** @internal */
   constructor(
@@ -190,7 +194,13 @@ export class RunningJob<Input = unknown> {
    * @throws HoldKeyError always: the handler must not catch it · InvalidOptionError
    */
   holdKey(span: Duration): never {
-    throw new HoldKeyError(span);
+    this.heldBy = new HoldKeyError(span);
+    throw this.heldBy;
+  }
+
+  /** Whether its run is over, or has to stop. @internal */
+  get isOver(): boolean {
+    return this.run.hasEnded === true || this.reason !== undefined;
   }
 
   /** Undefined if its lease is held for sure; else it resolves when it is, or the job has to stop. @internal */

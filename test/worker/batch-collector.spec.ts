@@ -5,6 +5,7 @@ import { BatchCollector } from '../../lib/worker/batch-collector.js';
 import { RunningJob } from '../../lib/worker/running-job.js';
 import { gate, type Gate } from '../support/gate.js';
 import { eventually, until } from '../support/until.js';
+import { turnOfEventLoop } from '../../lib/testing/real-time.js';
 import { claimOf } from './kept-records.js';
 
 const WAIT_MS = 20;
@@ -161,6 +162,44 @@ describe('BatchCollector', () => {
     await eventually(() => expect(inputs()).toEqual([['kept', 'new']]));
     expect(asked).toBe(1);
     batches[0]?.end.open();
+  });
+
+  it('waits for no others to a suspect, which runs alone', async () => {
+    open({ size: 3, wait: 60_000 });
+    const suspect = new RunningJob(
+      { progress: async () => true },
+      { ...claimOf(1), suspect: true },
+      's',
+      RUN,
+    );
+    void collector.add('s', suspect).catch(() => undefined);
+    await eventually(() => expect(inputs()).toEqual([['s']]));
+    batches[0]?.end.open();
+  });
+
+  it('has no job in a batch whose run has just ended', async () => {
+    open({ size: 2, wait: WAIT_MS });
+    const run = { ...RUN, hasEnded: false };
+    const over = new RunningJob({ progress: async () => true }, claimOf(1), 'over', run);
+    void collector.add('over', over).catch(() => undefined);
+    run.hasEnded = true;
+    add('next');
+    await eventually(() => expect(inputs()).toEqual([['next']]));
+    batches[0]?.end.open();
+  });
+
+  it('holds the key of the job that says so; the others go back, the newest first', async () => {
+    const ends: string[] = [];
+    collector = new BatchCollector('fn', { size: 3, wait: 0 }, async (_, jobs) => {
+      await turnOfEventLoop();
+      return jobs[1]?.holdKey('3s');
+    });
+    await Promise.all(
+      ['a', 'b', 'c'].map((input) =>
+        add(input).output.catch((error: Error) => void ends.push(`${input} ${error.constructor.name}`)),
+      ),
+    );
+    expect(ends).toEqual(['c BatchStoppedError', 'b HoldKeyError', 'a BatchStoppedError']);
   });
 
   it('waits anew if the only job that it has collected leaves', async () => {

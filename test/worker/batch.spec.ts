@@ -1,4 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { defined } from '../../lib/job/defined.js';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { bindHandler } from '../../lib/worker/job-handler.js';
 import { BatchResultError, checkBatch, fail, later, ok, outcomesOf } from '../../lib/worker/batch.js';
 
 describe('What a batch handler returns', () => {
@@ -20,6 +23,19 @@ describe('What a batch handler returns', () => {
   ])('is an error otherwise: %p', (returned, found) => {
     expect(() => outcomesOf('fn', 2, returned)).toThrow(BatchResultError);
     expect(() => outcomesOf('fn', 2, returned)).toThrow(`got 2 jobs and returned ${found}.`);
+  });
+});
+
+describe('bindHandler', () => {
+  it.each([
+    ['1s', '1s', true],
+    ['1s', '900ms', false],
+    [undefined, '60s', false],
+  ])('with a timeout of %s and a wait of %s', (timeout, wait, isRefused) => {
+    const bind = () =>
+      bindHandler(defineJob('fn', defined({ timeout })), { batch: { size: 2, wait } }, () => []);
+    if (isRefused) expect(bind).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+    else expect(bind().batch?.size).toBe(2);
   });
 });
 

@@ -48,6 +48,19 @@ describe('JobWorker.remove', () => {
     await expect(late.get()).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
   });
 
+  it('gives back at once what waits for a batch, the oldest in front', async () => {
+    const source = rig.source();
+    const batch = { size: 9, wait: '60s' };
+    const { worker } = await runWorker(source, 'fn', () => [], { batch });
+    const jobs = [await rig.client.run('fn', 'a'), await rig.client.run('fn', 'b')];
+    const binding = worker['functions'].get('fn')?.binding;
+    await until(() => binding?.batch?.waiting.length === 2);
+    await worker.remove('fn', LONG_MS);
+    const other = rig.source();
+    await other.open(['fn']);
+    for (const { id } of jobs) expect((await claimOne(other, 'fn')).id).toBe(id);
+  });
+
   it('gives back the jobs of its function alone', async () => {
     const [begun, end] = [gate(), gate<string>()];
     let runs = 0;

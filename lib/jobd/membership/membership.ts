@@ -108,6 +108,16 @@ export class Membership {
     }
   }
 
+  /** Whether others may have taken over its rows. */
+  get mayBeLost(): boolean {
+    return this.presence?.mayBeLost ?? false;
+  }
+
+  /** Finds out whether they have, and keeps its rows if not. @throws the database's errors */
+  async beat(): Promise<void> {
+    await this.presence?.beat();
+  }
+
   /** @param isAllWritten if not, the entry stays, so that others take over what couldn't be written */
   async leave(isAllWritten: boolean): Promise<void> {
     const silent = this.presence?.stop();

@@ -32,6 +32,8 @@ export class Presence {
   private timers: NodeJS.Timeout[] = [];
   private lastLook = -Infinity;
   private lastBeat = -Infinity;
+  /** When the last beat that was written began. */
+  private beganAt = -Infinity;
   private beating: Promise<void> = Promise.resolve();
   private readonly stopping = new AbortController();
 
@@ -77,8 +79,19 @@ export class Presence {
     next();
   }
 
-  private async beat(): Promise<void> {
-    await this.insist(() => this.registry.beat());
+  /** Whether others may have taken this one for dead, as it could not beat for so long. */
+  get mayBeLost(): boolean {
+    return performance.now() - this.beganAt > this.options.lease / 2;
+  }
+
+  /** Writes a heartbeat. If others have taken over, this member goes on as another one. @throws the database's errors */
+  async beat(): Promise<void> {
+    let began = 0;
+    await this.insist(() => {
+      began = performance.now();
+      return this.registry.beat();
+    });
+    this.beganAt = began;
     this.lastBeat = performance.now();
   }
 

@@ -92,6 +92,10 @@ export class JobdSource implements JobSource {
     return claims;
   }
 
+  mayBeLost(): boolean {
+    return this.rows?.mayBeLost ?? false;
+  }
+
   /** This source renews its leases itself; this checks which claims were lost. */
   async renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
     return this.rows ? this.rows.lost(claims) : claims;

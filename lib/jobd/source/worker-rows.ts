@@ -131,8 +131,14 @@ export class WorkerRows {
     return true;
   }
 
+  /** Whether others may have its rows: this process was stopped, or its thread busy, or the database away, for long. */
+  get mayBeLost(): boolean {
+    return this.member.mayBeLost;
+  }
+
   /** The claims that were lost. @throws the database's errors */
   async lost(claims: readonly Claim[]): Promise<readonly Claim[]> {
+    if (this.mayBeLost) await this.member.beat();
     const stored = new Set(await this.member.table.heldIds());
     return claims.filter((claim) => !this.claims.holds(claim) || !stored.has(Number(claim.id)));
   }
