@@ -174,8 +174,9 @@ export class JqEngine {
     worker: string,
     ms: number,
     signal?: AbortSignal,
+    last = '',
   ): Promise<HandedJob | undefined | 'unknown worker'> {
-    return isWorkerId(worker) ? this.polls.pull(worker, ms, signal) : 'unknown worker';
+    return isWorkerId(worker) ? this.polls.pull(worker, ms, signal, last) : 'unknown worker';
   }
 
   async done(worker: string, request: DoneRequest): Promise<Reported> {

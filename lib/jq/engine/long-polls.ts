@@ -45,11 +45,12 @@ export class LongPolls {
     worker: string,
     ms: number,
     signal?: AbortSignal,
+    last = '',
   ): Promise<HandedJob | undefined | 'unknown worker'> {
     /** The wake-ups that it has not used or handed on. */
     const words = new Map<string, number>();
     try {
-      return await this.pullOn(worker, words, performance.now() + ms, signal);
+      return await this.pullOn({ worker, last }, words, performance.now() + ms, signal);
     } finally {
       // A pull that has a job, or failed, leaves later wake-ups to others.
       this.pulls.handOn(words);
@@ -57,7 +58,7 @@ export class LongPolls {
   }
 
   private async pullOn(
-    worker: string,
+    { worker, last }: { readonly worker: string; readonly last: string },
     words: Map<string, number>,
     until: number,
     signal?: AbortSignal,
@@ -66,7 +67,7 @@ export class LongPolls {
     while (!isOver && this.life.may('hold')) {
       const waiter = this.pulls.wait(worker, this.namesOf.get(worker), until - performance.now(), signal);
       try {
-        const { status, job, names } = await this.turns.run(operations.pull(worker));
+        const { status, job, names } = await this.turns.run(operations.pull(worker, last));
         if (status === 'unknown worker') return status;
         const isNew = this.remember(worker, names);
         const isTaken = job !== undefined && (await this.turns.run(operations.accept(job)));

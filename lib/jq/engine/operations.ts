@@ -111,11 +111,15 @@ export interface Pulled {
   readonly names: readonly string[];
 }
 
-/** A job for a worker that pulls. */
-export function pull(worker: string): Operation<Pulled> {
+/**
+ * A job for a worker that pulls.
+ *
+ * @param last what it says that it got last, ID:ATTEMPT or 'none'; '' if it doesn't say
+ */
+export function pull(worker: string, last = ''): Operation<Pulled> {
   return {
     name: 'pull',
-    args: [worker],
+    args: [worker, last],
     decode: (reply) => {
       const [status, names = [], job] = reply as [Buffer, Buffer[] | undefined, Buffer[] | undefined];
       return defined({

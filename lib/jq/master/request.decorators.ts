@@ -76,6 +76,13 @@ export const PollTimeout = createParamDecorator((_: undefined, context: Executio
   throw new InvalidParameterError('timeout', timeout, `an integer from 0 to ${LONGEST_POLL_SECONDS}`);
 });
 
+/** What a worker that pulls got last: ID:ATTEMPT, or 'none'; '' if it doesn't say. */
+export const LastPulled = createParamDecorator((_: undefined, context: ExecutionContext) => {
+  const { last = '' } = requestOf(context).query;
+  if (typeof last === 'string' && /^(?:|none|[0-9a-f]{12}-[0-9a-f]{8}:\d{1,10})$/.test(last)) return last;
+  throw new InvalidParameterError('last', last, 'the id and the attempt of a job, ID:ATTEMPT, or none');
+});
+
 /** The client, for limits per client. */
 export const Client = createParamDecorator((_: undefined, context: ExecutionContext) =>
   clientOf(requestOf(context)),

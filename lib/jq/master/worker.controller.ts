@@ -20,6 +20,7 @@ import { jobNotFound, reportRefused, tooMany, workerNotFound } from './http-erro
 import {
   Client,
   ClientGone,
+  LastPulled,
   Message,
   MessageOrBatch,
   PollTimeout,
@@ -80,11 +81,12 @@ export class WorkerController {
   async pull(
     @WorkerId() worker: string,
     @PollTimeout() timeout: number,
+    @LastPulled() last: string,
     @ClientGone() gone: AbortSignal,
     @Client() client: string,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<Packable | undefined> {
-    const job = await this.polls.hold(client, () => this.engine.pull(worker, timeout, gone));
+    const job = await this.polls.hold(client, () => this.engine.pull(worker, timeout, gone, last));
     if (job === 'unknown worker') throw workerNotFound();
     if (!job) {
       response.statusCode = HttpStatus.NO_CONTENT;

@@ -27,6 +27,8 @@ export interface PullerOptions {
  */
 export class Puller {
   private pulling = false;
+  /** What it got last: by this the master knows whether a reply was lost. */
+  private last = 'none';
 
   constructor(private readonly options: PullerOptions) {}
 
@@ -61,14 +63,22 @@ export class Puller {
   private async pull(): Promise<WorkerJob | undefined> {
     const { http, registration, signal } = this.options;
     const id = await registration.ready();
-    const reply = await http.request('POST', `/worker/pull?timeout=${POLL_SECONDS}`, {
-      headers: { 'worker-id': id },
-      signal,
-      timeout: POLL_SECONDS * 1000 + MARGIN_MS,
-      waits: true,
-    });
+    const reply = await http.request(
+      'POST',
+      `/worker/pull?timeout=${POLL_SECONDS}&last=${encodeURIComponent(this.last)}`,
+      {
+        headers: { 'worker-id': id },
+        signal,
+        timeout: POLL_SECONDS * 1000 + MARGIN_MS,
+        waits: true,
+      },
+    );
     if (reply.status === 204) return undefined;
-    if (reply.status === 200) return readWorkerJob(Fields.of(toRaw(reply.body, MAX_DEPTH)));
+    if (reply.status === 200) {
+      const job = readWorkerJob(Fields.of(toRaw(reply.body, MAX_DEPTH)));
+      if (job.attempt !== undefined) this.last = `${job.id}:${job.attempt}`;
+      return job;
+    }
     if (isForgotten(reply)) return void registration.forgotten(id);
     throw refused('The master gives no jobs', reply);
   }

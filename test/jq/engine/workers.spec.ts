@@ -343,6 +343,27 @@ describe('workers', () => {
     await expect(rig.view(id)).resolves.toMatchObject({ status: 'running' });
   });
 
+  it('have a job again whose reply was lost, as they say what they got last', async () => {
+    const [first, second] = [await rig.enqueue({ maxRetry: 0 }), await rig.enqueue()];
+    const puller = await rig.puller({ maxJobs: 2 });
+    const pull = async (last: string) => {
+      const { job } = await rig.run(operations.pull(puller, last));
+      if (job) await rig.run(operations.accept(job));
+      return job && `${job.id}:${job.attempt}`;
+    };
+    await expect(pull('none')).resolves.toBe(`${first}:1`);
+    await expect(pull('none')).resolves.toBe(`${first}:2`);
+    await expect(rig.view(first)).resolves.toMatchObject({ status: 'running', retryCount: 0 });
+    // The line of the first request broke late.
+    const stale = { id: first, attempt: 1, worker: puller } as HandedJob;
+    await rig.answer(stale, 'undelivered');
+    await expect(pull(`${first}:2`)).resolves.toBe(`${second}:1`);
+    await expect(rig.view(first)).resolves.toMatchObject({ status: 'running' });
+    await rig.succeed({ id: second, worker: puller });
+    // What has ended is not given again.
+    await expect(pull(`${first}:2`)).resolves.toBeUndefined();
+  });
+
   it('keep a pulled job if the reply to its acceptance was lost', async () => {
     await rig.enqueue();
     const { job } = await rig.run(operations.pull(await rig.puller()));

@@ -6,6 +6,8 @@ import { defineJob } from '../../../lib/job/job-definition.js';
 import { messagePack } from '../../../lib/jq/message-pack/codec.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import { freePort } from '../../support/free-port.js';
+import type { JobHandler } from '../../../lib/worker/job-handler.js';
+import { gate } from '../../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../../support/run-worker.js';
 import { eventually, until } from '../../support/until.js';
 import { useMaster } from '../master/use-master.js';
@@ -23,10 +25,14 @@ describe('a registration that is over', () => {
   });
 
   const workers = async () => master.redis.redis.zcard('{jq}:workers');
-  const run = async (url: string, port: number) => {
+  const run = async (url: string, port: number, goOn?: Promise<unknown>) => {
     const ran: string[] = [];
     const source = jq({ master: url, listen: { port }, onProblem: () => undefined });
-    await runWorker(source, WORK, (_, { id }) => void ran.push(id), { concurrency: 4 });
+    const handle: JobHandler = async (_, { id }) => {
+      ran.push(id);
+      await goOn;
+    };
+    await runWorker(source, WORK, handle, { concurrency: 4 });
     return ran;
   };
   const enqueueAll = () =>
@@ -40,12 +46,15 @@ describe('a registration that is over', () => {
     for (const key of ['0'.repeat(24), '1'.repeat(24)]) {
       await master.register({ name: 'ghost', max_jobs: 4, url: `http://127.0.0.1:${port}/${key}` });
     }
-    const ran = await run(master.url, port);
+    const goOn = gate();
+    const ran = await run(master.url, port, goOn.passed);
     await eventually(async () => expect(await workers()).toBe(3));
     const ids = await enqueueAll();
+    // What the worker has no slot for goes to the others, until they are known to be gone.
+    await eventually(async () => expect(await workers()).toBe(1));
+    goOn.open();
     await allDone();
     expect(ran.toSorted()).toEqual(ids.toSorted());
-    await eventually(async () => expect(await workers()).toBe(1));
   });
 
   it('whose reply was lost takes no jobs of the one that followed', async () => {

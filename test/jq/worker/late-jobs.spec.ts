@@ -1,3 +1,6 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { defineJob } from '../../../lib/job/job-definition.js';
 import { realNow } from '../../../lib/job/real-time.js';
@@ -6,7 +9,7 @@ import { messagePack } from '../../../lib/jq/message-pack/codec.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import type { Registrations } from '../../../lib/jq/worker/registrations.js';
 import { freePort } from '../../support/free-port.js';
-import { runWorker, stopWorkersAfterEach } from '../../support/run-worker.js';
+import { runWorker, stopWorkers, stopWorkersAfterEach } from '../../support/run-worker.js';
 import { until } from '../../support/until.js';
 import { Http } from '../master/http.js';
 import { useMaster } from '../master/use-master.js';
@@ -77,6 +80,32 @@ describe('a job that is read late', () => {
     await work('other');
     await isDone(id);
     expect(ran).toEqual(['other']);
+  });
+
+  it('because the reply to its pull was lost is pulled again at once', async () => {
+    let lost = 0;
+    const proxy = createServer(async (request, response) => {
+      const { method = '', url = '', headers } = request;
+      const body = await buffer(request);
+      const reply = await master.call(method, url, {
+        worker: headers['worker-id'] as string | undefined,
+        headers: { 'content-type': 'application/msgpack' },
+        ...(body.length > 0 ? { body } : {}),
+      });
+      if (url.startsWith('/worker/pull') && reply.status === 200 && lost++ === 0)
+        return request.socket.destroy();
+      return response.writeHead(reply.status).end(reply.bytes);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    const ran: string[] = [];
+    const source = jq({ master: `http://127.0.0.1:${port}`, onProblem: () => undefined });
+    await runWorker(source, defineJob('mail', { codec: messagePack }), (_, { id }) => void ran.push(id));
+    const id = await master.enqueue({ name: 'mail', max_retry: 0, timeout: 3600 });
+    await isDone(id);
+    expect([lost, ran]).toEqual([2, [id]]);
+    await stopWorkers();
+    proxy.close().closeAllConnections();
   });
 
   it('is begun without a question if nothing speaks against it', async () => {

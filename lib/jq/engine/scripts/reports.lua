@@ -37,18 +37,30 @@ function ops.ping(worker)
   return heard(worker, true) and 1 or 0
 end
 
+--- A worker pulls one job at a time: if what it got last is not what it was given last, that reply was lost.
+local function take_back(worker, worker_row, last)
+  local id, attempt = string.match(worker_row.pulled or '', '^(.+):(%d+)$')
+  if id and worker_row.pulled ~= last then ops.answer(id, attempt, worker, 'undelivered', '') end
+end
+
 --[[
+  `last` is what the worker got last, "ID:ATTEMPT" or none; '' if it doesn't say.
   Returns 'job' and what a push holds, which is the worker's once that is accepted; 'more' when there was too much to
   look at; 'stale' when jobs are to be matched with the constraints first; 'full' when it has as many as it may; 'none';
   or 'unknown worker'. Then whose words a request that waits is to listen to: the names that the worker wants.
 ]]
-function ops.pull(worker)
+function ops.pull(worker, last)
   write_though_full()
   local worker_row = heard(worker)
   if not worker_row then return { 'unknown worker' } end
+  if last ~= '' then take_back(worker, worker_row, last) end
   local names = worker_row.class ~= ALL and call('SMEMBERS', prefix .. 'class:' .. worker_row.class) or {}
   local job, later, is_full = pull(worker, worker_row)
-  if job then return { 'job', names, job } end
+  if job then
+    worker_row.pulled = job[1] .. ':' .. job[2]
+    if last ~= '' then call('HSET', prefix .. 'worker:' .. worker, 'pulled', worker_row.pulled) end
+    return { 'job', names, job }
+  end
   if #turn.stale > 0 then return { 'stale', names } end
   if later then return { 'more', names } end
   call('SET', prefix .. 'pullers', 1, 'PX', settings.longest_poll)

@@ -1,7 +1,7 @@
 --[[
   worker:ID  name, max_jobs, url, batch (how many jobs it takes in one push, if several), class, client, registered, seen,
              pinged, failures (pushes in a row), timeouts (jobs without a report since the last one), rests (the
-             time until it gets nothing), lost ('1')
+             time until it gets nothing), lost ('1'), pulled (the last "ID:ATTEMPT" that it was given, if it says what it got)
   held:ID    jobs handed to it: its slots are counted from this, so that none leaks
   pushing:ID those of them that it has not answered yet
   unknown-names:ID   names it answered 404 for, by the time that is forgotten
@@ -19,18 +19,18 @@
 -- Gives read_worker, rest, offer, take_up, place, place_offered, offer_after_pull, revive, trust, heard, doubled,
 --   lose, blame, enrol, remove_worker, knows
 
-local WORKER_ROW = { 'max_jobs', 'url', 'class', 'rests', 'failures', 'lost', 'pinged', 'batch', 'timeouts' }
+local WORKER_ROW = { 'max_jobs', 'url', 'class', 'rests', 'failures', 'lost', 'pinged', 'batch', 'timeouts', 'pulled' }
 
 local function read_worker(worker)
   local known = turn.worker_rows[worker]
   if known then return known end
-  local max_jobs, url, class, rests, failures, lost, pinged, batch, timeouts =
+  local max_jobs, url, class, rests, failures, lost, pinged, batch, timeouts, pulled =
     unpack(call('HMGET', prefix .. 'worker:' .. worker, unpack(WORKER_ROW)))
   if not max_jobs then return nil end
   local worker_row = {
     max_jobs = tonumber(max_jobs), url = url or nil, class = class or join_late(worker), rests = tonumber(rests or 0),
     failures = tonumber(failures or 0), lost = lost == '1', pinged = pinged == '1', batch = batch or '1',
-    timeouts = tonumber(timeouts or 0),
+    timeouts = tonumber(timeouts or 0), pulled = pulled or nil,
   }
   turn.worker_rows[worker] = worker_row
   return worker_row

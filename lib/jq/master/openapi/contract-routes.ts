@@ -16,6 +16,11 @@ const TIMEOUT = query(
   { type: 'integer', minimum: 0, default: DEFAULT_POLL_SECONDS },
   `Seconds; more than ${LONGEST_POLL_SECONDS} are ${LONGEST_POLL_SECONDS}.`,
 );
+const LAST = query(
+  'last',
+  { type: 'string', pattern: '^(none|[0-9a-f]{12}-[0-9a-f]{8}:[0-9]{1,10})$' },
+  'What the worker got by its last pull, ID:ATTEMPT. If it was given another job since, whose reply was lost, that is queued again.',
+);
 
 /** What the contract has, and the constraints. */
 export const CONTRACT_ROUTES: readonly Route[] = [
@@ -97,7 +102,7 @@ export const CONTRACT_ROUTES: readonly Route[] = [
     tag: 'Workers',
     role: 'worker',
     summary: 'Waits for a job to run',
-    parameters: [WORKER, TIMEOUT],
+    parameters: [WORKER, TIMEOUT, LAST],
     replies: { 200: ['The job.', 'WorkerJob'], 204: ['There was none in time.'] },
     errors: [400, 404, 429],
   },
