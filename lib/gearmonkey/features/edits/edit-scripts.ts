@@ -16,11 +16,13 @@ export const update = defineScript<
 interface Drained {
   readonly ids: string[];
   readonly cursor: string;
+  /** Whether others wait for some of them, or they belong to a flow. */
+  readonly endedInFlow?: true;
 }
 
 function readDrained(reply: unknown): Drained {
-  const [ids, cursor] = reply as [Buffer[], Buffer];
-  return { ids: ids.map(String), cursor: String(cursor) };
+  const [ids, cursor, inFlow] = reply as [Buffer[], Buffer, number?];
+  return { ids: ids.map(String), cursor: String(cursor), ...(inFlow === 1 && { endedInFlow: true }) };
 }
 
 /** `kind` is '' for a list. */

@@ -33,6 +33,8 @@ export interface DrainedStep {
   readonly ids: readonly string[];
   /** For the next step; '0' if the queue is done. */
   readonly cursor: string;
+  /** Whether others wait for some of them, or they belong to a flow. */
+  readonly endedInFlow?: true;
 }
 
 /** Changes jobs that there are. */

@@ -66,7 +66,7 @@ export class RedisEdits implements EditStore {
         ? scripts.drainLimited.run(redis, keys, '', last, cursor, kind, queue)
         : scripts.drain.run(redis, keys, '', last, cursor, kind);
     const step = await this.questions.ask(fn, 'Draining', drain, { explain: explainToOperator });
-    if (step.ids.length > 0) await this.server.hooks.endedInFlow(fn);
+    if (step.endedInFlow) await this.server.hooks.endedInFlow(fn);
     return step;
   }
 

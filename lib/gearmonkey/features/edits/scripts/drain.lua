@@ -4,7 +4,7 @@
   KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] channel   KEYS[4] queue
   ARGV[1] now in ms, or ''   ARGV[2] largest id that is ended: later jobs stay   ARGV[3] cursor, 0 at first
   ARGV[4] '' for a list; for `scheduled` which jobs: 'scheduled' (no handler has run them), 'retrying', or 'both'
-  Returns the ids of the jobs that have ended, and the next cursor.
+  Returns the ids of the jobs that have ended, the next cursor, and 1 if settle-flows.lua has something to do.
 
   A list is popped from the end where old jobs are. What stays goes back to its place; these are jobs that came to this
   end since the drain began, such as those of a worker that died. A sorted set is scanned.
@@ -54,4 +54,5 @@ end
 local refusal = missing_right('HSET', keys.jobs .. 'x', 'x', 'x') or missing_right('EXPIRE', keys.jobs .. 'x', '1')
   or missing_right('RPUSH', queue, 'x')
 if refusal then return refusal end
-return { drain.ended, which == '' and drain_list() or drain_scheduled() }
+local next_cursor = which == '' and drain_list() or drain_scheduled()
+return { drain.ended, next_cursor, keys.ended_in_flow and 1 or 0 }

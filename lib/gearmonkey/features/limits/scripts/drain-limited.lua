@@ -5,7 +5,7 @@
   KEYS[5] wake marker
   ARGV[1] now in ms, or ''   ARGV[2] largest id that is ended   ARGV[3] cursor, 0 at first   ARGV[4] which jobs, as for
   drain.lua: '' for those that wait for the turn of their key   ARGV[5] high, normal or low for these
-  Returns the ids of the jobs that have ended, and the next cursor.
+  Returns the ids of the jobs that have ended, the next cursor, and 1 if settle-flows.lua has something to do.
 
   Of each key up to 250 jobs are looked at, from the end where old ones are; the key is looked at again while it had as many.
   Workers move keys between those that have a turn and those that are set aside. So a call looks at all of them if they are
@@ -102,4 +102,4 @@ end
 
 local next_cursor = which == '' and drain_turns() or which ~= '' and drain_due()
 if limits.freed and call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
-return { ended, next_cursor }
+return { ended, next_cursor, keys.ended_in_flow and 1 or 0 }
