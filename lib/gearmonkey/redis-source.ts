@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Health } from '../job/health.js';
 import type {
   Claim,
+  FreeSlots,
+  FunctionSetting,
   JobRecords,
   JobSource,
-  FreeSlots,
   OnRevoked,
   Outcome,
+  SourceLeases,
   SourceLimit,
 } from '../job/job-source.js';
 import type { Keep } from '../job/keep.js';
@@ -42,6 +44,9 @@ export class RedisSource implements JobSource {
   readonly renewInterval?: number;
   readonly claimsAhead = true;
   readonly records: JobRecords;
+  readonly leases: SourceLeases;
+  readonly limits: FunctionSetting<SourceLimit>;
+  readonly keep: FunctionSetting<Keep>;
   private readonly worker = randomUUID();
   private readonly options: Required<RedisSourceOptions>;
   private readonly held: HeldClaims;
@@ -81,7 +86,7 @@ export class RedisSource implements JobSource {
     const features = { ...NO_FEATURES };
     const server: SourceServer = { connections, keysOf, options: this.options, problems, features };
     for (const { source } of FEATURES) Object.assign(features, source?.(server));
-    this.records = features;
+    [this.records, this.leases, this.limits, this.keep] = [features, held, features.keys, features.kept];
     const claimer = new Claimer({
       ...features,
       connections,
@@ -138,31 +143,6 @@ export class RedisSource implements JobSource {
 
   renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
     return this.held.renew(claims);
-  }
-
-  giveBackAfter(claim: Claim, ms: number): void {
-    this.held.giveBackAfter(claim, ms);
-  }
-
-  mayBeLost(claim: Claim): boolean {
-    return this.held.mayBeLost(claim);
-  }
-
-  setLimit(fn: string, limit: SourceLimit): void {
-    this.features.keys.set(fn, limit);
-  }
-
-  setKeep(fn: string, keep: Keep): void {
-    this.features.kept.set(fn, keep);
-  }
-
-  setDeadline(claim: Claim, ms: number): void {
-    this.held.setDeadline(claim, ms);
-  }
-
-  isolate(claim: Claim, begins: boolean): Promise<boolean> {
-    const noted = new Map([['isolated', `${claim.token}:${begins ? 1 : 0}`]]);
-    return this.held.record(claim, noted);
   }
 
   progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {

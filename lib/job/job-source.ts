@@ -102,6 +102,32 @@ export interface FreeSlots {
   onFree(listener: (fn: string) => void): () => void;
 }
 
+/** Something that a source is told of each function. */
+export interface FunctionSetting<Value> {
+  set(fn: string, value: Value): void;
+}
+
+/** The leases of a source's claims, as far as it has them. */
+export interface SourceLeases {
+  /**
+   * Stops renewing the lease of a running claim after `ms` milliseconds. The job then goes to another worker even if
+   * this process is too busy to end it. Infinity removes the deadline.
+   */
+  setDeadline?(claim: Claim, ms: number): void;
+
+  /** The same of a claim that waits to begin: it goes back after `ms` milliseconds, as if it had not been made. `setDeadline` ends this. */
+  giveBackAfter?(claim: Claim, ms: number): void;
+
+  /**
+   * A suspect waits to run alone, and the loss of its worker is not to count; or it begins, and from then on it counts. Only
+   * sources with suspects. False when the claim is lost.
+   */
+  isolate?(claim: Claim, begins: boolean): Promise<boolean>;
+
+  /** Whether another worker may have the job of a claim by now, as when this process was stopped: `renew` knows. */
+  mayBeLost?(claim: Claim): boolean;
+}
+
 /** Where a source keeps what jobs record while they run, each as far as it can. */
 export interface JobRecords {
   readonly steps?: StepRecords | undefined;
@@ -154,26 +180,17 @@ export interface JobSource {
    */
   claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]>;
 
-  /** How long the ended jobs of a function can be read; only sources whose server keeps them have it. Before `open`. */
-  setKeep?(fn: string, keep: Keep): void;
+  /** How long the ended jobs of a function can be read; only sources whose server keeps them have it. Set before `open`. */
+  readonly keep?: FunctionSetting<Keep>;
 
   /**
-   * Stops renewing the lease of a running claim after `ms` milliseconds. The job then goes to another worker even if
-   * this process is too busy to end it. Infinity removes the deadline.
+   * The limit of a function, set before it is opened. `keyOf` makes the key of a job that was enqueued without one. Only with
+   * the capability `limits`.
    */
-  setDeadline?(claim: Claim, ms: number): void;
+  readonly limits?: FunctionSetting<SourceLimit>;
 
-  /** The same of a claim that waits to begin: it goes back after `ms` milliseconds, as if it had not been made. `setDeadline` ends this. */
-  giveBackAfter?(claim: Claim, ms: number): void;
-
-  /**
-   * A suspect waits to run alone, and the loss of its worker is not to count; or it begins, and from then on it counts. Only
-   * sources with suspects. False when the claim is lost.
-   */
-  isolate?(claim: Claim, begins: boolean): Promise<boolean>;
-
-  /** Whether the lease of a claim may be over, as nothing renewed it in time: `renew` knows. Only sources whose leases are short. */
-  mayBeLost?(claim: Claim): boolean;
+  /** What a worker does with leases, beside renewing them. */
+  readonly leases?: SourceLeases;
 
   /** Extends the leases of running jobs; returns the claims that are lost to another worker. */
   renew(claims: readonly Claim[]): Promise<readonly Claim[]>;
@@ -195,12 +212,6 @@ export interface JobSource {
    * `open` may register them again.
    */
   withdraw?(functions: readonly string[]): Promise<void>;
-
-  /**
-   * The limit of a function, before it is opened. `keyOf` makes the key of a job that was enqueued without one. Only with
-   * the capability `limits`.
-   */
-  setLimit?(fn: string, limit: SourceLimit): void;
 
   /** Called when the worker starts to drain: it claims no more jobs, but running ones may continue for a while. */
   takeNoMore?(): void;

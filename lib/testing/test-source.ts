@@ -27,6 +27,9 @@ export class TestSource implements JobSource {
   readonly address: string;
   readonly records: TestSourceParts['backend']['records'];
   readonly client?: string;
+  readonly limits = { set: (fn: string, limit: SourceLimit) => this.opened.limitBy(fn, limit) };
+  /** A test reads its jobs as long as it runs. */
+  readonly keep = { set: () => undefined };
   /** Whether the app is closing: its worker then releases running jobs, and tests don't wait for them. */
   readonly takeNoMore: () => void;
   private readonly opened: OpenFunctions;
@@ -54,13 +57,6 @@ export class TestSource implements JobSource {
     this.onRevoked = onRevoked;
     await this.opened.add(functions);
   }
-
-  setLimit(fn: string, limit: SourceLimit): void {
-    this.opened.limitBy(fn, limit);
-  }
-
-  /** A test reads its jobs as long as it runs. */
-  setKeep(): void {}
 
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     const { changes } = this.parts;

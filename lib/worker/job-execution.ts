@@ -80,7 +80,7 @@ export class JobExecution implements RunOfParts {
     readonly limits: ExecutionLimits,
     readonly source: Pick<
       JobSource,
-      'progress' | 'clock' | 'capabilities' | 'system' | 'address' | 'records' | 'renew' | 'mayBeLost'
+      'progress' | 'clock' | 'capabilities' | 'system' | 'address' | 'records' | 'renew' | 'leases'
     >,
     private readonly onEnd: (execution: JobExecution, outcome: Outcome | undefined) => void,
   ) {}
@@ -230,7 +230,7 @@ export class JobExecution implements RunOfParts {
 
   /** Undefined if the lease is held for sure, or this run has ended; else it resolves when one of them is so. */
   beSure(): Promise<void> | undefined {
-    return !this.ended && this.source.mayBeLost?.(this.claim) ? this.askForLease() : undefined;
+    return !this.ended && this.source.leases?.mayBeLost?.(this.claim) ? this.askForLease() : undefined;
   }
 
   private async askForLease(): Promise<void> {
@@ -240,7 +240,7 @@ export class JobExecution implements RunOfParts {
       if (this.ended || lost === undefined) break;
       if (lost.length > 0) return this.lose();
       // That this is read late means as much.
-      if (!source.mayBeLost?.(claim)) return;
+      if (!source.leases?.mayBeLost?.(claim)) return;
     }
     if (!this.ended) this.release(new LeaseLostError(claim.fn, claim.id));
   }

@@ -199,7 +199,7 @@ export class JobWorker {
   }
 
   private hold(claim: Claim): void {
-    this.source.giveBackAfter?.(claim, WAIT_LIMIT_MS);
+    this.source.leases?.giveBackAfter?.(claim, WAIT_LIMIT_MS);
     this.waiting ??= setTimeout(() => this.giveBackStuck(), WAIT_MS).unref();
   }
 
@@ -228,7 +228,7 @@ export class JobWorker {
     if (slots.isOverdue(now)) this.giveBack(slots);
     const claim = slots.next(now);
     if (!claim) return false;
-    this.source.setDeadline?.(claim, Infinity);
+    this.source.leases?.setDeadline?.(claim, Infinity);
     this.begin(claim, slots);
     return true;
   }
@@ -244,7 +244,7 @@ export class JobWorker {
   private readonly giveBack = (slots: FunctionSlots): void => {
     for (const claim of slots.giveUp()) {
       // Its lease must not end before that is written.
-      this.source.setDeadline?.(claim, Infinity);
+      this.source.leases?.setDeadline?.(claim, Infinity);
       this.settler.settle({ claim, status: 'released' });
     }
     this.functions.update(slots.binding.definition.name);
@@ -300,7 +300,7 @@ class Announcer {
   constructor(
     private readonly source: Pick<
       JobSource,
-      'open' | 'withdraw' | 'setLimit' | 'setKeep' | 'capabilities' | 'address'
+      'open' | 'withdraw' | 'limits' | 'keep' | 'capabilities' | 'address'
     >,
     private readonly log: WorkerLog,
     /** The codec of functions whose definition names none. */
@@ -341,7 +341,7 @@ class Announcer {
  * @throws ConfigurationError if the jobs' system has no limits
  */
 function giveLimits(
-  source: Pick<JobSource, 'address' | 'capabilities' | 'setLimit'>,
+  source: Pick<JobSource, 'address' | 'capabilities' | 'limits'>,
   bindings: readonly HandlerBinding[],
   moduleCodec: Codec,
 ): void {
@@ -349,9 +349,9 @@ function giveLimits(
     const { limit } = limits;
     if (!limit) continue;
     const { name, codec = moduleCodec } = definition;
-    if (!source.capabilities.limits || !source.setLimit) throw withoutLimits(name, source.address);
+    if (!source.capabilities.limits || !source.limits) throw withoutLimits(name, source.address);
     const keyOf = (input: Uint8Array) => limit.keyOf(read(codec, name, 'input', input));
-    source.setLimit(name, { rules: limit.rules, keyOf });
+    source.limits.set(name, { rules: limit.rules, keyOf });
   }
 }
 
@@ -361,13 +361,13 @@ function giveLimits(
  * @throws ConfigurationError if the jobs' system decides that itself
  */
 export function giveKeep(
-  source: Pick<JobSource, 'address' | 'setKeep'>,
+  source: Pick<JobSource, 'address' | 'keep'>,
   bindings: readonly HandlerBinding[],
 ): void {
   for (const { definition } of bindings) {
     const { name, keep } = definition;
-    if (keep && !source.setKeep) throw withoutKeep(name, source.address);
-    source.setKeep?.(name, keep ?? {});
+    if (keep && !source.keep) throw withoutKeep(name, source.address);
+    source.keep?.set(name, keep ?? {});
   }
 }
 

@@ -18,7 +18,7 @@ export class RunningExecutions {
     () => this.source.clock ?? systemClock,
   );
 
-  constructor(private readonly source: Pick<JobSource, 'setDeadline' | 'clock'>) {}
+  constructor(private readonly source: Pick<JobSource, 'leases' | 'clock'>) {}
 
   get size(): number {
     return this.executions.size;
@@ -43,7 +43,7 @@ export class RunningExecutions {
     this.executions.set(claim, execution);
     if (timeout !== undefined) {
       this.deadlines.set(execution, timeout);
-      this.source.setDeadline?.(claim, timeout + TIMEOUT_GRACE_MS);
+      this.source.leases?.setDeadline?.(claim, timeout + TIMEOUT_GRACE_MS);
     }
     execution.start();
   }
@@ -53,7 +53,7 @@ export class RunningExecutions {
     if (execution.timeout === undefined) return;
     this.deadlines.delete(execution);
     // Its outcome may have to wait for a slow line, and its lease must not end meanwhile.
-    this.source.setDeadline?.(execution.claim, Infinity);
+    this.source.leases?.setDeadline?.(execution.claim, Infinity);
   }
 
   /** Gives back those of a function, or all: in reverse, which leaves the oldest in front. */

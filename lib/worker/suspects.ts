@@ -10,7 +10,7 @@ import type { Settler } from './settler.js';
 type Noted = 'held' | 'lost' | 'failed';
 
 export interface SuspectsParts {
-  readonly source: Pick<JobSource, 'isolate'>;
+  readonly source: Pick<JobSource, 'leases'>;
   readonly functions: FunctionTable;
   readonly running: RunningExecutions;
   readonly jobLog: JobLog;
@@ -99,7 +99,7 @@ export class Suspects implements IsolatedWorker {
   /** During an outage, or while writes are refused, it waits. */
   private async isolate(claim: Claim, begins: boolean): Promise<Noted> {
     try {
-      return ((await this.parts.source.isolate?.(claim, begins)) ?? true) ? 'held' : 'lost';
+      return ((await this.parts.source.leases?.isolate?.(claim, begins)) ?? true) ? 'held' : 'lost';
     } catch {
       return 'failed';
     }

@@ -9,7 +9,7 @@ import { pass, spanOf, type ClientRig } from './rig.js';
 export function keepContract(rigOf: () => ClientRig): void {
   async function sourceOf(fn: string, keep: KeepOptions): Promise<JobSource> {
     const source = rigOf().source();
-    source.setKeep?.(fn, checkKeep(keep));
+    source.keep?.set(fn, checkKeep(keep));
     await source.open([fn]);
     return source;
   }

@@ -33,7 +33,7 @@ export class Limited {
   ) {
     this.source = rig.source(lease === undefined ? {} : { lease });
     this.store = rig.store();
-    this.source.setLimit?.(fn, { rules, keyOf: (input) => keyOf(Buffer.from(input).toString()) });
+    this.source.limits?.set(fn, { rules, keyOf: (input) => keyOf(Buffer.from(input).toString()) });
   }
 
   /** Adds jobs of one key with one call. Their inputs are `key:0`, `key:1` … */

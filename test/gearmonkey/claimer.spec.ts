@@ -223,14 +223,14 @@ describe('A source of jobs', () => {
     if (keeper) source['held'].renew = () => Promise.resolve([]);
     await pass(SHORT_LEASE_MS);
     if (keeper) {
-      await until(() => !source.mayBeLost(claim));
+      await until(() => !source.leases.mayBeLost?.(claim));
       // Its thread renews it no longer.
-      source.setDeadline(claim, 0);
-      return until(() => source.mayBeLost(claim));
+      source.leases.setDeadline?.(claim, 0);
+      return until(() => source.leases.mayBeLost?.(claim));
     }
-    expect(source.mayBeLost(claim)).toBe(true);
+    expect(source.leases.mayBeLost?.(claim)).toBe(true);
     // On a busy machine the reply may be late as well.
-    await until(async () => (await source.renew([claim])) !== undefined && !source.mayBeLost(claim));
+    await until(async () => (await source.renew([claim])) !== undefined && !source.leases.mayBeLost?.(claim));
   });
 
   it('takes no lease for held that its thread has not known of: a reply that was read late', async () => {
@@ -244,8 +244,8 @@ describe('A source of jobs', () => {
     // Just now the thread has renewed all that it knew.
     await until(() => (held['keeper']?.renewedAt ?? 0) > realNow() - SHORT_LEASE_MS / 4);
     held.add([claim], realNow() - SHORT_LEASE_MS);
-    expect(source.mayBeLost(claim)).toBe(true);
-    await until(async () => (await source.renew([claim])) !== undefined && !source.mayBeLost(claim));
+    expect(source.leases.mayBeLost?.(claim)).toBe(true);
+    await until(async () => (await source.renew([claim])) !== undefined && !source.leases.mayBeLost?.(claim));
   });
 
   it('keeps nothing of a claim that has ended', async () => {

@@ -40,8 +40,7 @@ describe('Short jobs of a worker with one slot', () => {
     const source = rig.source();
     const limits = new Map<Claim, number[]>();
     const note = (claim: Claim, ms: number) => void limits.set(claim, [...(limits.get(claim) ?? []), ms]);
-    source.setDeadline = note;
-    source.giveBackAfter = note;
+    Object.assign(source.leases, { setDeadline: note, giveBackAfter: note });
     return { source, limits };
   }
 

@@ -15,7 +15,7 @@ it('A limit holds for jobs of plain clients after the server has lost its memory
   const own = new RedisActors(server.url);
   actors.push(own);
   const source = own.source();
-  source.setLimit(fn, { rules: { concurrency: 1, order: 'fair' }, keyOf: () => 'a' });
+  source.limits.set(fn, { rules: { concurrency: 1, order: 'fair' }, keyOf: () => 'a' });
   await source.open([fn]);
   await server.redis.flushall();
   for (let i = 0; i < 3; i++) await submit(server.redis, fn, 'x');

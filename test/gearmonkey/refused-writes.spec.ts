@@ -206,7 +206,7 @@ describe.each(Object.entries(FAULTS))('while a server refuses writes with %s', (
 
   it('the start of a worker with a limit ends with an error', async () => {
     const source = actors.source();
-    source.setLimit(fn, { rules: { concurrency: 1, order: 'fair' }, keyOf: () => '' } as never);
+    source.limits.set(fn, { rules: { concurrency: 1, order: 'fair' }, keyOf: () => '' } as never);
     await refuse();
     await expect(source.open([fn])).rejects.toMatchObject({ code: 'CONNECTION' });
     await source.close();

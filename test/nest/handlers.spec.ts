@@ -34,6 +34,7 @@ import {
 } from 'nestjs-gearmonkey';
 
 import { RedisSource } from '../../lib/gearmonkey/redis-source.js';
+import { HeldClaims } from '../../lib/gearmonkey/core/source/held-claims.js';
 import { eventually } from '../support/until.js';
 
 const apps: INestApplicationContext[] = [];
@@ -68,7 +69,7 @@ describe('a @Worker method', () => {
     'begins behind a guard that took long only if no other worker has the job (%s)',
     async (isLost, runs) => {
       let [mayBeLost, ran] = [false, 0];
-      jest.spyOn(RedisSource.prototype, 'mayBeLost').mockImplementation(() => mayBeLost);
+      jest.spyOn(HeldClaims.prototype, 'mayBeLost').mockImplementation(() => mayBeLost);
       const renew = jest.spyOn(RedisSource.prototype, 'renew').mockImplementation(async (claims) => {
         mayBeLost = isLost;
         return isLost ? claims : [];

@@ -93,7 +93,7 @@ describe('An attempt whose lease may be over', () => {
     const source = {
       progress: async () => true,
       capabilities: ALL_CAPABILITIES,
-      mayBeLost: () => mayBeLost,
+      leases: { mayBeLost: () => mayBeLost },
       renew: async (claims: readonly Claim[]) => {
         const answer = left.shift();
         if (answer === 'none') throw new Error('no line');

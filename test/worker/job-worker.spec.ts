@@ -237,7 +237,7 @@ describe('JobWorker', () => {
     const handed = [[claimWith(CLAIMED, 0)], claims];
     const outcomes: Outcome[] = [];
     let taken = Infinity;
-    source.mayBeLost = () => false;
+    Object.assign(source.leases ?? {}, { mayBeLost: () => false });
     source.claim = async (_, signal) => {
       const next = handed.shift();
       if (next) taken = performance.now();

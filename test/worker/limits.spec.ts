@@ -27,14 +27,16 @@ const claim: Claim = {
 class OneJob implements JobSource {
   capabilities = ALL_CAPABILITIES;
   readonly calls: string[] = [];
-  readonly limits = new Map<string, SourceLimit>();
+  readonly given = new Map<string, SourceLimit>();
   readonly settled: Outcome[] = [];
   private jobs: Claim[] = [claim];
 
-  setLimit?(fn: string, limit: SourceLimit): void {
-    this.calls.push(`setLimit ${fn}`);
-    this.limits.set(fn, limit);
-  }
+  readonly limits?: JobSource['limits'] = {
+    set: (fn, limit) => {
+      this.calls.push(`limit ${fn}`);
+      this.given.set(fn, limit);
+    },
+  };
 
   async open(functions: readonly string[]): Promise<void> {
     this.calls.push(`open ${functions.join()}`);
@@ -62,7 +64,10 @@ const HOLD: JobHandler = (_, job) => job.holdKey('30s');
 describe('giveKeep', () => {
   it('says of each function how long its jobs are kept, also that its definition says nothing any more', () => {
     const kept: unknown[] = [];
-    const source = { address: 'here', setKeep: (fn: string, keep: object) => void kept.push([fn, keep]) };
+    const source = {
+      address: 'here',
+      keep: { set: (fn: string, keep: object) => void kept.push([fn, keep]) },
+    };
     const bind = (keep?: KeepOptions) => bindHandler(defineJob('mail', { keep }), {}, () => undefined);
     giveKeep(source, [bind({ error: { count: 5 } })]);
     giveKeep(source, [bind()]);
@@ -78,23 +83,22 @@ describe('A worker of a function with a limit', () => {
 
   it('says to its source how long ended jobs are kept before it opens it', async () => {
     const source = new OneJob();
-    Object.assign(source, { setKeep: (fn: string) => void source.calls.push(`setKeep ${fn}`) });
+    Object.assign(source, { keep: { set: (fn: string) => void source.calls.push(`keep ${fn}`) } });
     await runWorker(source, mail, () => 1);
-    expect(source.calls).toEqual(['setLimit mail', 'setKeep mail', 'open mail']);
+    expect(source.calls).toEqual(['limit mail', 'keep mail', 'open mail']);
   });
 
   it('gives the limit to its source before it opens it', async () => {
     const source = new OneJob();
     await runWorker(source, mail, () => 1);
-    expect(source.calls).toEqual(['setLimit mail', 'open mail']);
-    expect(source.limits.get('mail')?.rules).toEqual({ concurrency: 2, order: 'fair' });
+    expect(source.calls).toEqual(['limit mail', 'open mail']);
+    expect(source.given.get('mail')?.rules).toEqual({ concurrency: 2, order: 'fair' });
   });
 
   it('makes keys of inputs as they were sent', async () => {
     const source = new OneJob();
     await runWorker(source, mail, () => 1);
-    const keyOf = (input: string | number[]) =>
-      source.limits.get('mail')?.keyOf(Buffer.from(input as string));
+    const keyOf = (input: string | number[]) => source.given.get('mail')?.keyOf(Buffer.from(input as string));
     expect(keyOf('{"tenant":"acme"}')).toBe('acme');
     expect(() => keyOf('{}')).toThrow(expect.objectContaining({ code: 'LIMIT_KEY' }));
     expect(() => keyOf([0xff])).toThrow(expect.objectContaining({ code: 'UNREADABLE_PAYLOAD' }));
@@ -104,12 +108,12 @@ describe('A worker of a function with a limit', () => {
     const source = new OneJob();
     const { worker } = await runWorker(source, 'other', () => 1);
     await worker.add(bindHandler(mail, {}, () => 1));
-    expect(source.calls).toEqual(['open other', 'setLimit mail', 'open mail']);
+    expect(source.calls).toEqual(['open other', 'limit mail', 'open mail']);
   });
 
   it.each<[string, (source: OneJob) => void]>([
     ['that lacks limits', (source) => (source.capabilities = { ...ALL_CAPABILITIES, limits: false })],
-    ['without setLimit', (source) => Object.assign(source, { setLimit: undefined })],
+    ['without a way to give it', (source) => Object.assign(source, { limits: undefined })],
   ])('does not start with a source %s', async (_, change) => {
     const source = new OneJob();
     change(source);

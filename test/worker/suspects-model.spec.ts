@@ -76,10 +76,12 @@ class ModelProcess {
       claim: (slots, signal) => this.claim(fn, slots, signal),
       renew: async () => [],
       progress: async () => true,
-      isolate: async (claim, begins) => {
-        const job = this.held.get(claim.id);
-        if (job) job.isWaiting = !begins;
-        return job !== undefined;
+      leases: {
+        isolate: async (claim, begins) => {
+          const job = this.held.get(claim.id);
+          if (job) job.isWaiting = !begins;
+          return job !== undefined;
+        },
       },
       settle: async (outcomes) => this.settle(outcomes),
       close: async () => {},

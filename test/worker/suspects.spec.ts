@@ -21,7 +21,7 @@ describe('A suspect', () => {
     const slots = { take: () => true, drop: () => (dropped += 1) };
     const isolation = new Isolation(1000);
     const suspects = new Suspects(isolation, {
-      source: { isolate },
+      source: { leases: { isolate } },
       functions: { get: () => slots, all: () => [], setOpen: () => undefined },
       running: { size: 0 },
       settler: { settle: ({ status }: Outcome) => settled.push(status) },
@@ -48,7 +48,7 @@ describe('A suspect', () => {
     const begun: string[] = [];
     const isolation = new Isolation(60_000);
     const suspects = new Suspects(isolation, {
-      source: { isolate },
+      source: { leases: { isolate } },
       functions: { get: () => ({ take: () => true }), all: () => [], setOpen: () => undefined },
       running: {
         get size() {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Claim } from '../../lib/job/job-source.js';
 import { Observable } from 'rxjs';
 import { JobTimeoutError } from '../../lib/job/abort-errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
@@ -48,7 +49,8 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
   it('lets its lease end a second later, for the case that the process hangs', async () => {
     const source = rig.source();
     const limits: [string, number][] = [];
-    source.setDeadline = ({ id }, ms) => void limits.push([id, ms]);
+    const setDeadline = ({ id }: Claim, ms: number) => void limits.push([id, ms]);
+    Object.assign(source.leases ?? {}, { setDeadline });
     await runWorker(source, 'fn', (input) => input, { timeout: TIMEOUT_MS });
     await expect(rig.client.call('fn', 'x', { timeout: '5s' })).resolves.toBe('x');
     // Its outcome may have to wait for a slow line.

@@ -5,7 +5,7 @@ import { ConnectionError } from '../../job/server-errors.js';
 import type { Health } from '../../job/health.js';
 import type { QueueOverview } from '../../job/job-views.js';
 import type { SourceTables } from '../../job/source-tables.js';
-import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
+import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLeases } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { MasterLink } from '../worker/master-link.js';
 import { unlessDraining } from '../worker/unless-draining.js';
@@ -46,6 +46,7 @@ export class JobdSource implements JobSource {
   readonly system = 'jobd';
   readonly client = 'JobdClient (nestjs-gearmonkey/jobd)';
   readonly tables: SourceTables;
+  readonly leases: SourceLeases = { mayBeLost: () => this.rows?.mayBeLost ?? false };
   private readonly options: CheckedSourceOptions;
   private readonly key: string;
   private readonly instance = randomUUID();
@@ -90,10 +91,6 @@ export class JobdSource implements JobSource {
     const claims = (await this.rows?.claim(slots, signal)) ?? [];
     this.lastReplyAt = new Date();
     return claims;
-  }
-
-  mayBeLost(): boolean {
-    return this.rows?.mayBeLost ?? false;
   }
 
   /** This source renews its leases itself; this checks which claims were lost. */

@@ -114,6 +114,11 @@ export class Inbox {
     return this.takeReady();
   }
 
+  /** How many jobs of a function have a slot that its worker still counts as free. */
+  takenOf(fn: string): number {
+    return [...this.taken.keys()].filter(({ claim }) => claim.fn === fn).length;
+  }
+
   private takeReady(): Claim[] {
     const ready = [...this.taken].flatMap(([job, state]) => (state === 'ready' ? job : []));
     for (const job of ready) this.taken.delete(job);
@@ -165,8 +170,7 @@ export class Inbox {
 
   private take(job: HeldJob, { slots }: WaitingClaim, request: PushRequest | undefined): boolean {
     const { claim, registration } = job;
-    const taken = [...this.taken.keys()].filter((other) => other.claim.fn === claim.fn).length;
-    if (slots.of(claim.fn) <= taken || this.isFull) return false;
+    if (slots.of(claim.fn) <= this.takenOf(claim.fn) || this.isFull) return false;
     this.replace(claim);
     this.held.set(claim.id, job);
     this.claimed.set(claim, job);

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { Health } from '../../job/health.js';
 import type { QueueOverview } from '../../job/job-views.js';
 import type { SourceTables } from '../../job/source-tables.js';
-import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
+import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLeases } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { realNow } from '../../job/real-time.js';
 import { nestLog } from '../../nest/nest-log.js';
@@ -58,6 +58,7 @@ class JqSource implements JobSource {
   readonly system = 'jq';
   readonly client = 'JqClient (nestjs-gearmonkey/jq)';
   readonly codec = messagePack;
+  readonly leases: SourceLeases = { mayBeLost: (claim) => this.mayBeLost(claim) };
   readonly tables: SourceTables;
   private readonly http: MasterHttp;
   private readonly inbox: Inbox;
@@ -116,7 +117,7 @@ class JqSource implements JobSource {
   }
 
   /** Whether the master may have given its job to another worker, because this process has stalled or was not heard for long. */
-  mayBeLost(claim: Claim): boolean {
+  private mayBeLost(claim: Claim): boolean {
     const job = this.inbox.jobOf(claim);
     // A master that only implements the contract has no attempts, and nothing to ask for.
     if (job?.attempt === undefined) return false;

@@ -143,7 +143,8 @@ export class Registrations {
     const mine = this.all.filter((registration) => registration.fn === fn);
     const known = mine.reduce((sum, { maxJobs }) => sum + maxJobs, 0);
     const held = mine.reduce((sum, registration) => sum + registration.held.size, 0);
-    return Math.min(held + free, this.parts.settings.maxJobs) - known;
+    const { inbox, settings } = this.parts;
+    return Math.min(held + free - inbox.takenOf(fn), settings.maxJobs) - known;
   }
 
   private puller(registration: Registration): Puller {
@@ -152,7 +153,7 @@ export class Registrations {
       http,
       registration,
       signal,
-      wanted: () => !inbox.isFull && (this.slots?.of(registration.fn) ?? 0) > 0,
+      wanted: () => !inbox.isFull && (this.slots?.of(registration.fn) ?? 0) > inbox.takenOf(registration.fn),
       onJob: (job) => void this.pulled(job, registration),
       onProblem,
     });

@@ -1,6 +1,6 @@
 import { messageOf } from '../../job/errors.js';
 import { realNow } from '../../job/real-time.js';
-import type { Claim, OnRevoked } from '../../job/job-source.js';
+import type { Claim, OnRevoked, SourceLeases } from '../../job/job-source.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { LeaseKeeper, memberOf } from '../../redis/lease-keeper.js';
 import type { QlessConnections } from '../connection/connections.js';
@@ -34,7 +34,7 @@ export function renewInterval(
 const GROUP = 'locks';
 
 /** The locks of a worker: renews them from a separate thread, and reports lost ones. */
-export class Locks {
+export class Locks implements SourceLeases {
   private readonly claims = new Map<string, Claim>();
   /** When each was asked for, or renewed from this thread, by `realNow`. */
   private readonly asked = new Map<Claim, number>();

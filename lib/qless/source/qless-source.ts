@@ -1,7 +1,7 @@
 import type { SourceTables } from '../../job/source-tables.js';
 import type { Health } from '../../job/health.js';
 import type { QueueOverview } from '../../job/job-views.js';
-import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
+import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLeases } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
@@ -48,6 +48,7 @@ export class QlessSource implements JobSource {
   /** Known once it is open. */
   renewInterval?: number;
   readonly tables: SourceTables;
+  readonly leases: SourceLeases;
   private readonly hub: ChannelHub;
   private readonly blocking: RedisConnection;
   private readonly frame: SourceFrame;
@@ -70,7 +71,7 @@ export class QlessSource implements JobSource {
     this.frame = new SourceFrame({ commands, hub: this.hub, blocking: this.blocking }, onProblem);
     this.settler = new Settler(commands, prefix, worker);
     const onRevoked: OnRevoked = (claim, why) => this.onRevoked(claim, why);
-    this.locks = new Locks(connections, this.hub, { worker, lock, onRevoked, onProblem });
+    this.leases = this.locks = new Locks(connections, this.hub, { worker, lock, onRevoked, onProblem });
     this.orphans = new Orphans(connections, this.settler, this.locks, { worker, onProblem });
     const { blocking, orphans } = this;
     this.claimer = new Claimer(
@@ -114,16 +115,8 @@ export class QlessSource implements JobSource {
     return claims;
   }
 
-  mayBeLost(claim: Claim): boolean {
-    return this.locks.mayBeLost(claim);
-  }
-
   renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
     return this.locks.renew(claims);
-  }
-
-  setDeadline(claim: Claim, ms: number): void {
-    this.locks.setDeadline(claim, ms);
   }
 
   async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {

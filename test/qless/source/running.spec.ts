@@ -67,14 +67,14 @@ describe('a running handler', () => {
     await used.client.queue('q').put('K', {}, { jid: 'a' });
     const claim = await claimOne(source, 'K');
     const locks = source['locks'];
-    expect(source.mayBeLost(claim)).toBe(false);
+    expect(source.leases.mayBeLost?.(claim)).toBe(false);
     locks.drop(claim);
     // The thread renews all that it knows just now, and does not know this one.
     await eventually(() => expect(locks['keeper']?.renewedAt ?? 0).toBeGreaterThan(realNow() - 500));
     locks.add([claim], realNow() - 2000);
-    expect(source.mayBeLost(claim)).toBe(true);
+    expect(source.leases.mayBeLost?.(claim)).toBe(true);
     await expect(source.renew([claim])).resolves.toEqual([]);
-    expect(source.mayBeLost(claim)).toBe(false);
+    expect(source.leases.mayBeLost?.(claim)).toBe(false);
     expect(locks['late'].size).toBe(0);
     await used.client.jobs.timeout('a');
     await expect(source.renew([claim])).resolves.toEqual([claim]);
@@ -88,9 +88,9 @@ describe('a running handler', () => {
     locks.add([claim], realNow() - 2000);
     locks['late'].clear();
     jest.spyOn(locks['keeper'] as LeaseKeeper, 'renewedAt', 'get').mockReturnValue(realNow() - 1000);
-    expect(source.mayBeLost(claim)).toBe(true);
+    expect(source.leases.mayBeLost?.(claim)).toBe(true);
     jest.spyOn(locks['keeper'] as LeaseKeeper, 'renewedAt', 'get').mockReturnValue(realNow());
-    expect(source.mayBeLost(claim)).toBe(false);
+    expect(source.leases.mayBeLost?.(claim)).toBe(false);
   });
 
   it('has its job given back at the front when the worker stops, without spending a retry', async () => {

@@ -4,7 +4,7 @@ import { realNow } from '../../../job/real-time.js';
 import { defined } from '../../../job/defined.js';
 import { ConnectionError } from '../../../job/server-errors.js';
 import type { Payload } from '../../../job/codec.js';
-import type { Claim, OnRevoked } from '../../../job/job-source.js';
+import type { Claim, OnRevoked, SourceLeases } from '../../../job/job-source.js';
 import type { ChannelHub } from '../../../redis/channel-hub.js';
 import { LeaseKeeper, memberOf, type LeaseCall, type LeaseGroup } from '../../../redis/lease-keeper.js';
 import type { PlainConnection } from '../../../redis/plain-connection.js';
@@ -45,7 +45,7 @@ export interface HeldClaimsOptions extends PresenceOptions {
 }
 
 /** A worker's presence and claims on a server. It also notices when a claim is lost or cancelled. */
-export class HeldClaims {
+export class HeldClaims implements SourceLeases {
   /** Claims that are not settled, and when each was asked for, or renewed from this thread. */
   private readonly claims = new Map<Claim, number>();
   /** Those whose reply was read late: the keeper has renewed all others meanwhile, and did not know them. */
@@ -145,6 +145,11 @@ export class HeldClaims {
   /** The same, and gives the claim back, from the keeper's thread. */
   giveBackAfter(claim: Claim, ms: number): void {
     this.keeper?.setDeadline(claim, ms, true);
+  }
+
+  /** Notes that a suspect waits to run alone, or begins. Returns false if the lease is lost; waits as `progress` does. */
+  isolate(claim: Claim, begins: boolean): Promise<boolean> {
+    return this.record(claim, new Map([['isolated', `${claim.token}:${begins ? 1 : 0}`]]));
   }
 
   /** Returns false if the lease is lost. During an outage, or while writes are refused, it waits. */
