@@ -174,9 +174,9 @@ export class JqEngine {
     worker: string,
     ms: number,
     signal?: AbortSignal,
-    last = '',
+    count = operations.UNCOUNTED,
   ): Promise<HandedJob | undefined | 'unknown worker'> {
-    return isWorkerId(worker) ? this.polls.pull(worker, ms, signal, last) : 'unknown worker';
+    return isWorkerId(worker) ? this.polls.pull(worker, ms, signal, count) : 'unknown worker';
   }
 
   async done(worker: string, request: DoneRequest): Promise<Reported> {

@@ -1,4 +1,5 @@
 import * as operations from './operations.js';
+import type { PullCount } from '../wire/requests.js';
 import type { HandedJob, JobView } from './operations.js';
 import { PullWaits } from './pull-waits.js';
 import type { EngineLife } from './engine-life.js';
@@ -45,12 +46,12 @@ export class LongPolls {
     worker: string,
     ms: number,
     signal?: AbortSignal,
-    last = '',
+    count = operations.UNCOUNTED,
   ): Promise<HandedJob | undefined | 'unknown worker'> {
     /** The wake-ups that it has not used or handed on. */
     const words = new Map<string, number>();
     try {
-      return await this.pullOn({ worker, last }, words, performance.now() + ms, signal);
+      return await this.pullOn({ worker, count }, words, performance.now() + ms, signal);
     } finally {
       // A pull that has a job, or failed, leaves later wake-ups to others.
       this.pulls.handOn(words);
@@ -58,7 +59,7 @@ export class LongPolls {
   }
 
   private async pullOn(
-    { worker, last }: { readonly worker: string; readonly last: string },
+    { worker, count }: { readonly worker: string; readonly count: PullCount },
     words: Map<string, number>,
     until: number,
     signal?: AbortSignal,
@@ -67,7 +68,7 @@ export class LongPolls {
     while (!isOver && this.life.may('hold')) {
       const waiter = this.pulls.wait(worker, this.namesOf.get(worker), until - performance.now(), signal);
       try {
-        const { status, job, names } = await this.turns.run(operations.pull(worker, last));
+        const { status, job, names } = await this.turns.run(operations.pull(worker, count));
         if (status === 'unknown worker') return status;
         const isNew = this.remember(worker, names);
         const isTaken = job !== undefined && (await this.turns.run(operations.accept(job)));

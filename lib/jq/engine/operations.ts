@@ -1,7 +1,7 @@
 import type { Limits } from '../constraints/limits.js';
 import { defined } from '../../job/defined.js';
 import { Raw } from '../message-pack/raw.js';
-import type { DoneRequest, EnqueueRequest, RegisterRequest, HandOut } from '../wire/requests.js';
+import type { DoneRequest, EnqueueRequest, HandOut, PullCount, RegisterRequest } from '../wire/requests.js';
 import { readHanded, type Argument, type HandedJob } from './turn.js';
 import { createHash } from 'node:crypto';
 import { pack } from '../message-pack/pack.js';
@@ -111,15 +111,14 @@ export interface Pulled {
   readonly names: readonly string[];
 }
 
-/**
- * A job for a worker that pulls.
- *
- * @param last what it says that it got last, ID:ATTEMPT or 'none'; '' if it doesn't say
- */
-export function pull(worker: string, last = ''): Operation<Pulled> {
+/** Of a worker that does not count its pulls. */
+export const UNCOUNTED: PullCount = { pull: 0, got: 0 };
+
+/** A job for a worker that pulls. */
+export function pull(worker: string, { pull: number, got } = UNCOUNTED): Operation<Pulled> {
   return {
     name: 'pull',
-    args: [worker, last],
+    args: [worker, number, got],
     decode: (reply) => {
       const [status, names = [], job] = reply as [Buffer, Buffer[] | undefined, Buffer[] | undefined];
       return defined({

@@ -1,3 +1,4 @@
+import type { PullCount } from '../wire/requests.js';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIdempotencyKey, LONGEST_KEY } from '../wire/idempotency-key.js';
@@ -76,11 +77,13 @@ export const PollTimeout = createParamDecorator((_: undefined, context: Executio
   throw new InvalidParameterError('timeout', timeout, `an integer from 0 to ${LONGEST_POLL_SECONDS}`);
 });
 
-/** What a worker that pulls got last: ID:ATTEMPT, or 'none'; '' if it doesn't say. */
-export const LastPulled = createParamDecorator((_: undefined, context: ExecutionContext) => {
-  const { last = '' } = requestOf(context).query;
-  if (typeof last === 'string' && /^(?:|none|[0-9a-f]{12}-[0-9a-f]{8}:\d{1,10})$/.test(last)) return last;
-  throw new InvalidParameterError('last', last, 'the id and the attempt of a job, ID:ATTEMPT, or none');
+/** How a worker that pulls counts its pulls. */
+export const Pulls = createParamDecorator((_: undefined, context: ExecutionContext): PullCount => {
+  const { pull = '0', got = '0' } = requestOf(context).query;
+  for (const [name, value] of Object.entries({ pull, got }))
+    if (typeof value !== 'string' || !/^\d{1,15}$/.test(value))
+      throw new InvalidParameterError(name, value, 'an integer from 0');
+  return { pull: Number(pull), got: Number(got) };
 });
 
 /** The client, for limits per client. */

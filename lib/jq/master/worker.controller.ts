@@ -9,6 +9,7 @@ import {
   readRegister,
   type DoneRequest,
   type HandOut,
+  type PullCount,
   type RegisterRequest,
 } from '../wire/requests.js';
 import { CallbackRefusedError } from './callbacks/callback-connector.js';
@@ -20,10 +21,10 @@ import { jobNotFound, reportRefused, tooMany, workerNotFound } from './http-erro
 import {
   Client,
   ClientGone,
-  LastPulled,
   Message,
   MessageOrBatch,
   PollTimeout,
+  Pulls,
   WorkerId,
   type OneOrBatch,
 } from './request.decorators.js';
@@ -81,12 +82,12 @@ export class WorkerController {
   async pull(
     @WorkerId() worker: string,
     @PollTimeout() timeout: number,
-    @LastPulled() last: string,
+    @Pulls() count: PullCount,
     @ClientGone() gone: AbortSignal,
     @Client() client: string,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<Packable | undefined> {
-    const job = await this.polls.hold(client, () => this.engine.pull(worker, timeout, gone, last));
+    const job = await this.polls.hold(client, () => this.engine.pull(worker, timeout, gone, count));
     if (job === 'unknown worker') throw workerNotFound();
     if (!job) {
       response.statusCode = HttpStatus.NO_CONTENT;

@@ -107,6 +107,14 @@ export function readDone(fields: Fields): DoneRequest {
   };
 }
 
+/** How a worker counts its pulls, which it sends one after the other. */
+export interface PullCount {
+  /** The number of this one; 0 from a worker that does not count. */
+  readonly pull: number;
+  /** The number of the last one that has brought a job; 0 if none has. */
+  readonly got: number;
+}
+
 /** `POST /worker/release` and `POST /worker/confirm`: ours. */
 export interface HandOut {
   readonly jobId: string;

@@ -27,8 +27,9 @@ export interface PullerOptions {
  */
 export class Puller {
   private pulling = false;
-  /** What it got last: by this the master knows whether a reply was lost. */
-  private last = 'none';
+  /** The number of the last pull, and of the last one that has brought a job: by these the master knows whether a reply was lost. */
+  private pulls = 0;
+  private got = 0;
 
   constructor(private readonly options: PullerOptions) {}
 
@@ -63,21 +64,19 @@ export class Puller {
   private async pull(): Promise<WorkerJob | undefined> {
     const { http, registration, signal } = this.options;
     const id = await registration.ready();
-    const reply = await http.request(
-      'POST',
-      `/worker/pull?timeout=${POLL_SECONDS}&last=${encodeURIComponent(this.last)}`,
-      {
-        headers: { 'worker-id': id },
-        signal,
-        timeout: POLL_SECONDS * 1000 + MARGIN_MS,
-        waits: true,
-      },
-    );
+    this.pulls += 1;
+    const query = `timeout=${POLL_SECONDS}&pull=${this.pulls}&got=${this.got}`;
+    const reply = await http.request('POST', `/worker/pull?${query}`, {
+      headers: { 'worker-id': id },
+      signal,
+      timeout: POLL_SECONDS * 1000 + MARGIN_MS,
+      waits: true,
+    });
     if (reply.status === 204) return undefined;
     if (reply.status === 200) {
-      const job = readWorkerJob(Fields.of(toRaw(reply.body, MAX_DEPTH)));
-      if (job.attempt !== undefined) this.last = `${job.id}:${job.attempt}`;
-      return job;
+      // Also one that can't be read: it would come again and again.
+      this.got = this.pulls;
+      return readWorkerJob(Fields.of(toRaw(reply.body, MAX_DEPTH)));
     }
     if (isForgotten(reply)) return void registration.forgotten(id);
     throw refused('The master gives no jobs', reply);

@@ -1,7 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { defineJob } from '../../../lib/job/job-definition.js';
 import { messagePack } from '../../../lib/jq/message-pack/codec.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
@@ -11,6 +8,7 @@ import { gate } from '../../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../../support/run-worker.js';
 import { eventually, until } from '../../support/until.js';
 import { useMaster } from '../master/use-master.js';
+import { cut, useMasterProxies } from './master-proxy.js';
 
 const JOBS = 40;
 const WORK = defineJob('work', { codec: messagePack });
@@ -19,10 +17,7 @@ describe('a registration that is over', () => {
   const master = useMaster();
   stopWorkersAfterEach();
   beforeEach(() => master.redis.redis.flushall());
-  const proxies: Server[] = [];
-  afterEach(() => {
-    for (const proxy of proxies.splice(0)) proxy.close().closeAllConnections();
-  });
+  const proxyTo = useMasterProxies(master);
 
   const workers = async () => master.redis.redis.zcard('{jq}:workers');
   const run = async (url: string, port: number, goOn?: Promise<unknown>) => {
@@ -59,20 +54,10 @@ describe('a registration that is over', () => {
 
   it('whose reply was lost takes no jobs of the one that followed', async () => {
     let lost = 0;
-    const proxy = createServer(async (request, response) => {
-      const { method = '', url = '', headers } = request;
-      const body = await buffer(request);
-      const reply = await master.call(method, url, {
-        worker: headers['worker-id'] as string | undefined,
-        headers: { 'content-type': 'application/msgpack' },
-        ...(body.length > 0 ? { body } : {}),
-      });
-      if (url === '/worker' && method === 'POST' && lost++ < 2) return void request.socket.destroy();
-      return void response.writeHead(reply.status).end(reply.bytes);
+    const url = await proxyTo({
+      after: (what, _, response) => what === 'POST /worker' && lost++ < 2 && cut(response),
     });
-    proxies.push(proxy);
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    const ran = await run(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, await freePort());
+    const ran = await run(url, await freePort());
     await eventually(async () => expect(await workers()).toBe(3), { timeout: 30_000 });
     const ids = await enqueueAll();
     await allDone();

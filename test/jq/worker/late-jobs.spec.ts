@@ -1,6 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { defineJob } from '../../../lib/job/job-definition.js';
 import { realNow } from '../../../lib/job/real-time.js';
@@ -9,10 +6,11 @@ import { messagePack } from '../../../lib/jq/message-pack/codec.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import type { Registrations } from '../../../lib/jq/worker/registrations.js';
 import { freePort } from '../../support/free-port.js';
-import { runWorker, stopWorkers, stopWorkersAfterEach } from '../../support/run-worker.js';
+import { runWorker, stopWorkersAfterEach } from '../../support/run-worker.js';
 import { until } from '../../support/until.js';
 import { Http } from '../master/http.js';
 import { useMaster } from '../master/use-master.js';
+import { cut, useMasterProxies } from './master-proxy.js';
 import { push } from './worker-rig.js';
 import { scriptedMaster, stopScriptedMastersAfterEach } from './scripted-master.js';
 
@@ -26,6 +24,7 @@ describe('a job that is read late', () => {
   const master = useMaster();
   stopWorkersAfterEach();
   stopScriptedMastersAfterEach();
+  const proxyTo = useMasterProxies(master);
   beforeEach(() => master.redis.redis.flushall());
 
   async function worker(url: string) {
@@ -84,28 +83,16 @@ describe('a job that is read late', () => {
 
   it('because the reply to its pull was lost is pulled again at once', async () => {
     let lost = 0;
-    const proxy = createServer(async (request, response) => {
-      const { method = '', url = '', headers } = request;
-      const body = await buffer(request);
-      const reply = await master.call(method, url, {
-        worker: headers['worker-id'] as string | undefined,
-        headers: { 'content-type': 'application/msgpack' },
-        ...(body.length > 0 ? { body } : {}),
-      });
-      if (url.startsWith('/worker/pull') && reply.status === 200 && lost++ === 0)
-        return request.socket.destroy();
-      return response.writeHead(reply.status).end(reply.bytes);
+    const url = await proxyTo({
+      after: (what, status, response) =>
+        what.startsWith('POST /worker/pull') && status === 200 && lost++ === 0 && cut(response),
     });
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    const { port } = proxy.address() as AddressInfo;
     const ran: string[] = [];
-    const source = jq({ master: `http://127.0.0.1:${port}`, onProblem: () => undefined });
+    const source = jq({ master: url, onProblem: () => undefined });
     await runWorker(source, defineJob('mail', { codec: messagePack }), (_, { id }) => void ran.push(id));
     const id = await master.enqueue({ name: 'mail', max_retry: 0, timeout: 3600 });
     await isDone(id);
     expect([lost, ran]).toEqual([2, [id]]);
-    await stopWorkers();
-    proxy.close().closeAllConnections();
   });
 
   it('is begun without a question if nothing speaks against it', async () => {

@@ -37,28 +37,34 @@ function ops.ping(worker)
   return heard(worker, true) and 1 or 0
 end
 
---- A worker pulls one job at a time: if what it got last is not what it was given last, that reply was lost.
-local function take_back(worker, worker_row, last)
-  local id, attempt = string.match(worker_row.pulled or '', '^(.+):(%d+)$')
-  if id and worker_row.pulled ~= last then ops.answer(id, attempt, worker, 'undelivered', '') end
+--- A worker counts its pulls, one after the other. What an earlier one took, and has not brought, comes back: its reply was
+--- lost. Returns false for one that the worker has given up, as a later one has taken a job: it takes none.
+local function is_current(worker, worker_row, number, got)
+  local taken_by, id, attempt = string.match(worker_row.pulled or '', '^(%d+) (.+):(%d+)$')
+  taken_by = tonumber(taken_by or 0)
+  if taken_by > got and taken_by < number then ops.answer(id, attempt, worker, 'undelivered', '') end
+  return taken_by <= number
 end
 
 --[[
-  `last` is what the worker got last, "ID:ATTEMPT" or none; '' if it doesn't say.
+  `number` counts the worker's pulls, and `got` is that of the last one that has brought a job; 0 from one that does not count.
   Returns 'job' and what a push holds, which is the worker's once that is accepted; 'more' when there was too much to
   look at; 'stale' when jobs are to be matched with the constraints first; 'full' when it has as many as it may; 'none';
   or 'unknown worker'. Then whose words a request that waits is to listen to: the names that the worker wants.
 ]]
-function ops.pull(worker, last)
+function ops.pull(worker, number, got)
   write_though_full()
   local worker_row = heard(worker)
   if not worker_row then return { 'unknown worker' } end
-  if last ~= '' then take_back(worker, worker_row, last) end
+  number, got = tonumber(number), tonumber(got)
   local names = worker_row.class ~= ALL and call('SMEMBERS', prefix .. 'class:' .. worker_row.class) or {}
+  if number > 0 and not is_current(worker, worker_row, number, got) then return { 'none', names } end
   local job, later, is_full = pull(worker, worker_row)
   if job then
-    worker_row.pulled = job[1] .. ':' .. job[2]
-    if last ~= '' then call('HSET', prefix .. 'worker:' .. worker, 'pulled', worker_row.pulled) end
+    if number > 0 then
+      worker_row.pulled = text(number) .. ' ' .. job[1] .. ':' .. job[2]
+      call('HSET', prefix .. 'worker:' .. worker, 'pulled', worker_row.pulled)
+    end
     return { 'job', names, job }
   end
   if #turn.stale > 0 then return { 'stale', names } end

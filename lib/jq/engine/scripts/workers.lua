@@ -1,7 +1,7 @@
 --[[
   worker:ID  name, max_jobs, url, batch (how many jobs it takes in one push, if several), class, client, registered, seen,
              pinged, failures (pushes in a row), timeouts (jobs without a report since the last one), rests (the
-             time until it gets nothing), lost ('1'), pulled (the last "ID:ATTEMPT" that it was given, if it says what it got)
+             time until it gets nothing), lost ('1'), pulled ("PULL ID:ATTEMPT": the last job that it was given, by which of its pulls, if it counts them)
   held:ID    jobs handed to it: its slots are counted from this, so that none leaks
   pushing:ID those of them that it has not answered yet
   unknown-names:ID   names it answered 404 for, by the time that is forgotten

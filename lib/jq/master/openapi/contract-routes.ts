@@ -16,10 +16,15 @@ const TIMEOUT = query(
   { type: 'integer', minimum: 0, default: DEFAULT_POLL_SECONDS },
   `Seconds; more than ${LONGEST_POLL_SECONDS} are ${LONGEST_POLL_SECONDS}.`,
 );
-const LAST = query(
-  'last',
-  { type: 'string', pattern: '^(none|[0-9a-f]{12}-[0-9a-f]{8}:[0-9]{1,10})$' },
-  'What the worker got by its last pull, ID:ATTEMPT. If it was given another job since, whose reply was lost, that is queued again.',
+const PULL = query(
+  'pull',
+  { type: 'integer', minimum: 0, default: 0 },
+  'Counts the pulls of a worker that has one under way at a time: a job whose reply was lost is queued again by the next one.',
+);
+const GOT = query(
+  'got',
+  { type: 'integer', minimum: 0, default: 0 },
+  'The `pull` of the last one that has brought a job; 0 if none has.',
 );
 
 /** What the contract has, and the constraints. */
@@ -102,7 +107,7 @@ export const CONTRACT_ROUTES: readonly Route[] = [
     tag: 'Workers',
     role: 'worker',
     summary: 'Waits for a job to run',
-    parameters: [WORKER, TIMEOUT, LAST],
+    parameters: [WORKER, TIMEOUT, PULL, GOT],
     replies: { 200: ['The job.', 'WorkerJob'], 204: ['There was none in time.'] },
     errors: [400, 404, 429],
   },
