@@ -21,6 +21,15 @@ describe('The process that suites share', () => {
     expect(own.debug).not.toBe(ends);
   });
 
+  it('has its real timers again also behind a suite that spied on a fake one', async () => {
+    const { setTimeout: wait } = globalThis;
+    jest.useFakeTimers();
+    jest.spyOn(globalThis, 'setTimeout').mockRestore();
+    jest.useRealTimers();
+    await new SuiteEnvironment({} as never, { docblockPragmas: {} } as never).teardown();
+    expect(globalThis.setTimeout).toBe(wait);
+  });
+
   it('runs suites that share their modules in the realm of Node, where its errors are errors', () => {
     expect(new SuiteEnvironment({} as never, { docblockPragmas: {} } as never).global).toBe(globalThis);
     expect(structuredClone(new RangeError('x'))).toBeInstanceOf(RangeError);

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { register } from 'node:module';
+import { clearTimeout, setTimeout } from 'node:timers';
 import { TestEnvironment } from 'jest-environment-node';
 import { restore } from './globals.mjs';
 
@@ -31,8 +32,20 @@ export default class SuiteEnvironment {
   constructor(config, context) {
     return 'isolated' in context.docblockPragmas
       ? new IsolatedEnvironment(config, context)
-      : new SharedEnvironment();
+      : new SharedEnvironment(context);
   }
+}
+
+/** The longest suite takes two, and its tests three at most. */
+const HANGS_AFTER_MINUTES = 15;
+
+/** Ends this process, and so the suite with an error, if that hangs where no time of a test runs out: as it loads, for example. */
+function watch(/** @type {import('@jest/environment').EnvironmentContext} */ { testPath }) {
+  const ends = () => {
+    console.error(`${testPath} has not ended for ${HANGS_AFTER_MINUTES} minutes.`);
+    process.kill(process.pid, 'SIGTERM');
+  };
+  return setTimeout(ends, HANGS_AFTER_MINUTES * 60_000).unref();
 }
 
 /** Of the stack of an error. */
@@ -47,6 +60,11 @@ class SharedEnvironment {
   exit = process.exit;
   env = { ...process.env };
 
+  /** @param {import('@jest/environment').EnvironmentContext} context */
+  constructor(context) {
+    this.suite = context;
+  }
+
   getVmContext() {
     return null;
   }
@@ -56,11 +74,13 @@ class SharedEnvironment {
   }
 
   async setup() {
+    this.watch = watch(this.suite);
     // Jest sets a hundred, which cost more than all else in tests that make many errors.
     Error.stackTraceLimit = FRAMES;
   }
 
   async teardown() {
+    clearTimeout(this.watch);
     restore();
     globalThis.console = this.console;
     process.exit = this.exit;
@@ -84,7 +104,19 @@ class IsolatedEnvironment extends TestEnvironment {
   /** Those of the process, which stay. */
   others = new Set(used);
 
+  /** @param {import('@jest/environment').JestEnvironmentConfig} config @param {import('@jest/environment').EnvironmentContext} context */
+  constructor(config, context) {
+    super(config, context);
+    this.suite = context;
+  }
+
+  async setup() {
+    this.watch = watch(this.suite);
+    await super.setup();
+  }
+
   async teardown() {
+    clearTimeout(this.watch);
     await super.teardown();
     for (const storage of used) {
       if (this.others.has(storage)) continue;

@@ -47,8 +47,29 @@ export const jest = {
   getTimerCount: () => timers.getTimerCount(),
 };
 
+const {
+  setTimeout,
+  setInterval,
+  setImmediate,
+  clearTimeout,
+  clearInterval,
+  clearImmediate,
+  queueMicrotask,
+  Date,
+} = globalThis;
+
 /** Called behind a suite. */
 export function restore() {
   mocker.restoreAllMocks();
   timers.useRealTimers();
+  // A spy on a fake timer puts that back, also behind `useRealTimers`: no wait of later suites would end, nor their time run out.
+  Object.assign(globalThis, {
+    setTimeout,
+    setInterval,
+    setImmediate,
+    clearTimeout,
+    clearInterval,
+    clearImmediate,
+  });
+  Object.assign(globalThis, { queueMicrotask, Date });
 }
