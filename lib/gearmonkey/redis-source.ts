@@ -20,7 +20,7 @@ import { SourceFrame } from '../redis/source-frame.js';
 import { Claimer } from './core/source/claimer.js';
 import { HeldClaims } from './core/source/held-claims.js';
 import { Problems } from './core/source/problems.js';
-import { NO_FEATURES, type SourceFeatures, type SourceServer } from './core/source/source-features.js';
+import { featuresOf, type SourceFeatures } from './core/source/source-features.js';
 import {
   withDefaults,
   type RedisSourceOptions,
@@ -83,9 +83,7 @@ export class RedisSource implements JobSource {
     const frame = new SourceFrame({ ...connections, blocking }, (message) =>
       problems.report('close', message),
     );
-    const features = { ...NO_FEATURES };
-    const server: SourceServer = { connections, keysOf, options: this.options, problems, features };
-    for (const { source } of FEATURES) Object.assign(features, source?.(server));
+    const features = featuresOf({ connections, keysOf, options: this.options, problems }, FEATURES);
     [this.records, this.leases, this.limits, this.keep] = [features, held, features.keys, features.kept];
     const claimer = new Claimer({
       ...features,

@@ -52,7 +52,7 @@ const explainToAnyClient: Explain = (commands, refusal, fn, namesOf) => {
 const MAX_WORKERS = 1000;
 
 /** What `expire` returns if the job has ended now, and others wait for it or it belongs to a flow. */
-const EXPIRED_IN_FLOW = -2;
+const EXPIRED_AWAITED = -2;
 
 export interface RedisStoreOptions extends EnqueuerOptions {
   /** The key of all schedules' functions. @default 'schedules' */
@@ -172,14 +172,14 @@ export class RedisStore extends FeaturedStore implements GearMonkeyStore {
     const left = await this.questions.ask(fn, 'Expiring a job', (redis) =>
       scripts.expire.run(redis, [jobs, locks, channel], now ?? '', id, mark ?? ''),
     );
-    if (left !== EXPIRED_IN_FLOW) return left;
-    await this.hooks.endedInFlow(fn);
+    if (left !== EXPIRED_AWAITED) return left;
+    await this.hooks.awaitedEnded(fn);
     return 0;
   }
 
   /** Does what follows from the end of a job that others wait for, or that belongs to a flow. */
-  endedInFlow(fn: string): Promise<void> {
-    return this.hooks.endedInFlow(fn);
+  awaitedEnded(fn: string): Promise<void> {
+    return this.hooks.awaitedEnded(fn);
   }
 
   async listen(fn: string, listener: JobListener): Promise<() => void> {

@@ -264,7 +264,7 @@ export class TestBackend {
       this.server ? KEPT : '',
       outcome ? encodeOutcome(outcome, k.replies) : [],
     );
-    if (reply.endedInFlow) await this.store.endedInFlow(fn);
+    if (reply.awaited) await this.store.awaitedEnded(fn);
     return reply;
   }
 

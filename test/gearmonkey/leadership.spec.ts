@@ -36,12 +36,13 @@ describe('Leadership of a function', () => {
     const housekeeper = () => new Housekeeping(keysOf, new SourceKeep(), () => commands.ready());
     const leadership = new Leadership({
       ...{ commands, worker, keysOf, housekeeper, failures: new CallFailures(), idle: () => [] },
-      ...{
-        onDue: report('due'),
-        onTick: report('tick'),
-        onFlows: report('flows'),
-        onListen: report('listen'),
-      },
+      duties: [
+        {
+          found: (_, looked) =>
+            void reported.push(`${worker}: tick ${looked.tick >= 0}, flows ${looked.flows}`),
+        },
+      ],
+      ...{ onDue: report('due'), onListen: report('listen') },
     });
     opened.push(leadership);
     return leadership;
@@ -98,7 +99,7 @@ describe('Leadership of a function', () => {
     await server.redis.zadd(members, 1, '1');
     const [one, other] = [await of('one'), await of('other')];
     expect([await elect(one), await elect(other)]).toEqual([true, false]);
-    expect(reported.toSorted()).toEqual(['one: due', 'one: flows', 'one: listen', 'one: tick']);
+    expect(reported.toSorted()).toEqual(['one: due', 'one: listen', 'one: tick true, flows true']);
   });
 });
 

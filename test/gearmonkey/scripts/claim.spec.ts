@@ -60,7 +60,7 @@ describe('claim.lua', () => {
         unfiled: [],
         limited: false,
         lostRules: false,
-        endedInFlow: false,
+        awaited: false,
         dropped: [],
         wait: -1,
         plain: false,

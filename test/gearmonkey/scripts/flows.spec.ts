@@ -45,8 +45,8 @@ describe('The scripts of flows', () => {
       'out',
       outcome === 'error' ? '{}' : '',
     ]);
-    const { endedInFlow } = await claim(redis(), of, { slots: 0, outcomes });
-    if (endedInFlow) await settle(false, [], of);
+    const { awaited } = await claim(redis(), of, { slots: 0, outcomes });
+    if (awaited) await settle(false, [], of);
     return claims.map(({ id }) => id);
   }
 

@@ -98,7 +98,7 @@ describe('claim.lua of a paused function', () => {
       unfiled: [],
       limited: false,
       lostRules: false,
-      endedInFlow: false,
+      awaited: false,
       dropped: [],
       wait: -1,
       plain: false,

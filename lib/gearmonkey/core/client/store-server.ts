@@ -38,14 +38,14 @@ export interface StoreServer {
 
 /** What the parts of features do for each other. */
 export class StoreHooks {
-  readonly #endedInFlow: ((fn: string) => Promise<void>)[] = [];
+  readonly #listeners: ((fn: string) => Promise<void>)[] = [];
 
   /** Does what follows from the end of a job that others wait for, or that belongs to a flow. */
-  onEndInFlow(listener: (fn: string) => Promise<void>): void {
-    this.#endedInFlow.push(listener);
+  onAwaited(listener: (fn: string) => Promise<void>): void {
+    this.#listeners.push(listener);
   }
 
-  async endedInFlow(fn: string): Promise<void> {
-    for (const listener of this.#endedInFlow) await listener(fn);
+  async awaitedEnded(fn: string): Promise<void> {
+    for (const listener of this.#listeners) await listener(fn);
   }
 }

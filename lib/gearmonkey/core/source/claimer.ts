@@ -43,7 +43,7 @@ export class Claimer implements NotifierListener {
   private readonly spare = new SpareClaims((claims) => this.returned(this.giveBack(claims)));
 
   constructor(private readonly parts: ClaimerParts) {
-    const { connections, worker, ended } = parts;
+    const { connections, worker, duties } = parts;
     const housekeeper = () => parts.housekeeper();
     const { keysOf, onIllegal, pollInterval } = parts.options;
     const states = (this.states = new FunctionStates(onIllegal));
@@ -53,7 +53,7 @@ export class Claimer implements NotifierListener {
       worker,
       keysOf,
       housekeeper,
-      ended,
+      duties,
       states,
       failures: this.failures,
       listener: this,
@@ -103,7 +103,7 @@ export class Claimer implements NotifierListener {
 
   /** Stops waiting for jobs of a function that the worker no longer runs. */
   async withdraw(fn: string): Promise<void> {
-    this.parts.ticks.forget(fn);
+    for (const duty of this.parts.duties) duty.forget?.(fn);
     await this.notifier.leave(fn);
     if (this.functions.get(fn)?.trips.outcomes === 0) this.functions.delete(fn);
   }
@@ -117,7 +117,7 @@ export class Claimer implements NotifierListener {
   async close(): Promise<void> {
     this.plainJobs.close();
     this.delays.close();
-    this.parts.ticks.close();
+    for (const duty of this.parts.duties) duty.close?.();
     await this.notifier.close();
     for (const { trips } of this.functions.values()) trips.stop();
     while (this.underWay.size > 0) await Promise.all(this.underWay);
@@ -159,10 +159,6 @@ export class Claimer implements NotifierListener {
     this.plainJobs.listen(fn, listens);
   }
 
-  onTick(fn: string, wait: number): void {
-    this.parts.ticks.expect(fn, wait);
-  }
-
   /** Releases claims whose reply never came: otherwise they would wait until their leases end. */
   async recall(fn: string): Promise<void> {
     const noted = await this.callsOf(fn).trips.lastBehind();
@@ -190,8 +186,8 @@ export class Claimer implements NotifierListener {
       const failed = (error: unknown) => others.problems.report(`limit ${fn}`, messageOf(error));
       const rulesOf = (one: string) => ({ isLimited: keys.has(one), keep: kept.of(one) });
       const storeLimit = () => keys.store([fn]).catch(failed);
-      const onEndInFlow = () => others.ended.settle(fn);
-      const told = { connection: connections.commands, rulesOf, storeLimit, onEndInFlow };
+      const onAwaited = () => others.onAwaited(fn);
+      const told = { connection: connections.commands, rulesOf, storeLimit, onAwaited };
       const { failures } = this;
       const trips = new RoundTrips(fn, { ...options, ...others, ...told, failures });
       calls = { plan: new CallPlan(), trips };

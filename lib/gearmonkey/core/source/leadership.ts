@@ -5,7 +5,7 @@ import { repeat } from '../../../redis/rounds.js';
 import type { KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
 import type { CallFailures } from './round-trips.js';
-import type { Housekeeper } from './source-features.js';
+import type { Housekeeper, LeaderDuty } from './source-features.js';
 
 /** The longest delay of a job without a wake marker: one second, as in the protocol. */
 const LOOK_MS = 1000;
@@ -26,6 +26,8 @@ export interface LeadershipOptions {
   readonly worker: string;
   readonly keysOf: KeysOf;
   readonly housekeeper: () => Housekeeper;
+  /** Told of each look at a function that this worker leads. */
+  readonly duties: readonly LeaderDuty[];
   readonly failures: CallFailures;
   /** How often functions are checked, and how long they keep a leader that died, in ms. @default 1000 and 3000 */
   readonly pace?: { readonly look: number; readonly hold: number };
@@ -33,18 +35,14 @@ export interface LeadershipOptions {
   readonly idle: () => Iterable<string>;
   /** Called with the milliseconds until the next scheduled job of `fn` is due, or -1. Only for functions this worker leads. */
   readonly onDue: (fn: string, wait: number) => void;
-  /** Called with the milliseconds until the next tick of a schedule of `fn`. Only for functions this worker leads. */
-  readonly onTick: (fn: string, wait: number) => void;
-  /** Called when `fn`, which this worker leads, has jobs that wait for others or belong to flows. */
-  readonly onFlows: (fn: string) => void;
   /** Called when this worker has to begin or stop listening for jobs of plain clients. */
   readonly onListen: (fn: string, listens: boolean) => void;
 }
 
 /**
- * One worker of each function is its leader, even while it is busy. It has four duties. Once a second it checks for work
- * without a wake marker, and sets the marker. It tells when ticks of schedules are due. It finds jobs of flows whose end
- * was not reported. And if plain clients send jobs, it listens for those. If all workers did this, they would wake each other.
+ * One worker of each function is its leader, even while it is busy. Once a second it checks for work without a wake marker,
+ * and sets the marker. It does the duties of features, and if plain clients send jobs, it listens for those. If all workers did
+ * this, they would wake each other.
  */
 export class Leadership {
   private readonly own = new Set<string>();
@@ -142,28 +140,25 @@ export class Leadership {
       for (const fn of functions) this.asking.delete(fn);
       throw error;
     });
-    for (const [fn, { wait, leads, plain, tick, flows }] of answers) {
+    for (const [fn, looked] of answers) {
+      const { leads, plain } = looked;
       // It was left meanwhile.
       if (!this.asking.delete(fn)) continue;
       this.askedAt.set(fn, asked);
       if (leads) this.own.add(fn);
       else this.own.delete(fn);
-      if (leads) this.due(fn, wait, tick);
-      if (leads && flows) this.options.onFlows(fn);
+      if (leads) this.found(fn, looked);
       this.options.onListen(fn, leads && plain);
     }
   }
 
   private async look(functions: readonly string[]): Promise<void> {
-    for (const [fn, { wait, tick, flows }] of await this.ask(functions, '')) {
-      this.due(fn, wait, tick);
-      if (flows) this.options.onFlows(fn);
-    }
+    for (const [fn, looked] of await this.ask(functions, '')) this.found(fn, looked);
   }
 
-  private due(fn: string, wait: number, tick: number): void {
-    this.options.onDue(fn, wait);
-    if (tick >= 0) this.options.onTick(fn, tick);
+  private found(fn: string, looked: scripts.Looked): void {
+    this.options.onDue(fn, looked.wait);
+    for (const duty of this.options.duties) duty.found(fn, looked);
   }
 
   private async ask(

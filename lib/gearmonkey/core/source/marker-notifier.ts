@@ -55,15 +55,13 @@ export class MarkerNotifier implements Notifier {
     /** This worker's own list: a push to it ends the blocking call. */
     private readonly ownList: string,
   ) {
-    const { commands, worker, keysOf, housekeeper, failures, ended, states, listener } = parts;
+    const { commands, worker, keysOf, housekeeper, duties, failures, states, listener } = parts;
     this.states = states;
     const idle = () => this.waiting();
     const onDue = (fn: string, wait: number) => states.expect(fn, wait);
     const onListen = (fn: string, listens: boolean) => listener.onListen(fn, listens);
-    const onTick = (fn: string, wait: number) => listener.onTick(fn, wait);
-    const onFlows = (fn: string) => ended.review(fn);
-    const told = { idle, onDue, onTick, onListen, onFlows };
-    this.leadership = new Leadership({ commands, worker, keysOf, housekeeper, failures, ...told });
+    const told = { idle, onDue, onListen };
+    this.leadership = new Leadership({ commands, worker, keysOf, housekeeper, duties, failures, ...told });
   }
 
   await(fn: string): void {

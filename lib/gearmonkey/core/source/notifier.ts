@@ -3,7 +3,7 @@ import type { RedisConnection } from '../../../redis/redis-connection.js';
 import type { KeysOf } from '../wire/protocol.js';
 import type { FunctionStates } from './function-states.js';
 import type { CallFailures } from './round-trips.js';
-import type { EndedJobs, Housekeeper } from './source-features.js';
+import type { Housekeeper, LeaderDuty } from './source-features.js';
 
 /** What a notifier reports to the source, and asks it. */
 export interface NotifierListener {
@@ -17,8 +17,6 @@ export interface NotifierListener {
   onRefused(error: unknown): void;
   /** This worker has to begin or stop listening for jobs of plain clients. */
   onListen(fn: string, listens: boolean): void;
-  /** The next tick of a schedule of `fn`, which this worker leads, is due in `wait` milliseconds. */
-  onTick(fn: string, wait: number): void;
   /** Gives back what such a call claimed if its reply never came. */
   recall(fn: string): Promise<void>;
 }
@@ -30,7 +28,7 @@ export interface NotifierParts {
   readonly worker: string;
   readonly keysOf: KeysOf;
   readonly housekeeper: () => Housekeeper;
-  readonly ended: EndedJobs;
+  readonly duties: readonly LeaderDuty[];
   readonly states: FunctionStates;
   readonly failures: CallFailures;
   readonly listener: NotifierListener;

@@ -29,20 +29,18 @@ export class PollingNotifier implements Notifier {
     private readonly parts: NotifierParts,
     private readonly interval: number,
   ) {
-    const { commands, worker, keysOf, housekeeper, failures, ended, states, listener } = parts;
+    const { commands, worker, keysOf, housekeeper, duties, failures, states } = parts;
     this.states = states;
     this.leadership = new Leadership({
-      ...{ commands, worker, keysOf, housekeeper, failures },
+      ...{ commands, worker, keysOf, housekeeper, duties, failures },
       pace: { look: interval, hold: HOLD_INTERVALS * interval },
       idle: () => this.waiting(),
       onDue: (fn, wait) => {
         states.expect(fn, wait);
         this.arm(states.due(fn));
       },
-      onTick: (fn, wait) => listener.onTick(fn, wait),
       // A job of a plain client is found by the next poll.
       onListen: () => undefined,
-      onFlows: (fn) => ended.review(fn),
     });
   }
 

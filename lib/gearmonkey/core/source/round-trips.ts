@@ -48,8 +48,8 @@ export interface RoundTripOptions {
   readonly rulesOf: (fn: string) => FunctionRules;
   /** Stores the limit's rules again. */
   readonly storeLimit: () => Promise<void>;
-  /** Jobs have ended that others wait for, or that belong to flows. */
-  readonly onEndInFlow: () => void;
+  /** Jobs have ended that others wait for. */
+  readonly onAwaited: () => void;
 }
 
 /** The reply of a round trip. */
@@ -178,11 +178,11 @@ export class RoundTrips {
       throw error;
     }
     if (recover !== 0) this.recovery.looked(sent);
-    const { claims, unfiled, limited, lostRules, endedInFlow, refused, ...reply } = answer;
+    const { claims, unfiled, limited, lostRules, awaited, refused, ...reply } = answer;
     this.sawLimit ||= limited;
     if (batch.length === 0 && claims.length === 0) this.recovery.again();
     this.outbox.answered(batch, refused);
-    if (endedInFlow) this.options.onEndInFlow();
+    if (awaited) this.options.onAwaited();
     const read = { ...reply, claims: this.taken(claims, asked), unfiled: this.taken(unfiled, asked) };
     if (lostRules) await this.options.storeLimit();
     return read;

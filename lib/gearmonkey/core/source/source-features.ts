@@ -2,6 +2,7 @@ import type { Claim, JobRecords, Outcome, SourceLimit } from '../../../job/job-s
 import { keepRules, type Keep, type KeepRules } from '../../../job/keep.js';
 import type { Call } from '../../../redis/rights.js';
 import type { FunctionKeys, KeysOf } from '../wire/protocol.js';
+import type { Looked } from '../wire/scripts.js';
 import type { SourceOutcome } from './outbox.js';
 import type { Problems } from './problems.js';
 import type { RedisSourceOptions, SourceConnections } from './source-options.js';
@@ -26,23 +27,16 @@ export interface KeptRules {
   set(fn: string, keep: Keep): void;
 }
 
-/** Gets to know of jobs that have ended and that others wait for, or that belong to flows. Never throws. */
-export interface EndedJobs {
-  /** This worker has ended some. */
-  settle(fn: string): void;
-  /** There may be some that were not reported. */
-  review(fn: string): void;
+/** Does something for functions that this worker leads. Never throws. */
+export interface LeaderDuty {
+  /** A look at `fn` has found this. */
+  found(fn: string, looked: Looked): void;
+  /** This worker no longer runs jobs of `fn`. */
+  forget?(fn: string): void;
+  close?(): void;
 }
 
-/** Creates jobs of schedules. */
-export interface Ticks {
-  /** The next tick of `fn` is due in so many milliseconds. */
-  expect(fn: string, wait: number): void;
-  forget(fn: string): void;
-  close(): void;
-}
-
-/** What the leader of functions does for them beside looking for jobs. */
+/** What the leader of functions does for them at times of its own, beside looking for jobs. */
 export interface Housekeeper {
   /** Does what is due. Never rejects. @param now by `performance.now()` */
   tend(functions: Iterable<string>, now: number): Promise<void>;
@@ -62,8 +56,9 @@ export interface JobCounting {
 export interface SourceFeatures extends JobRecords {
   readonly keys: JobKeys;
   readonly kept: KeptRules;
-  readonly ended: EndedJobs;
-  readonly ticks: Ticks;
+  readonly duties: readonly LeaderDuty[];
+  /** This worker has ended jobs of `fn` that others wait for. Never throws. */
+  readonly onAwaited: (fn: string) => void;
   readonly counting?: JobCounting | undefined;
   /** Makes one for each leadership: on a cluster there is one for each slot. */
   housekeeper(): Housekeeper;
@@ -80,8 +75,8 @@ export const NO_FEATURES: SourceFeatures = {
     rights: () => [],
   },
   kept: { of: () => keepRules({}), set: () => undefined },
-  ended: { settle: () => undefined, review: () => undefined },
-  ticks: { expect: () => undefined, forget: () => undefined, close: () => undefined },
+  duties: [],
+  onAwaited: () => undefined,
   housekeeper: () => ({ tend: async () => undefined, forget: () => undefined }),
 };
 
@@ -93,4 +88,19 @@ export interface SourceServer {
   readonly problems: Problems;
   /** All of them, once they are made. */
   readonly features: SourceFeatures;
+}
+
+/** What all features together do for a worker. */
+export function featuresOf(
+  server: Omit<SourceServer, 'features'>,
+  all: readonly { source?(server: SourceServer): Partial<SourceFeatures> }[],
+): SourceFeatures {
+  const duties: LeaderDuty[] = [];
+  const features: SourceFeatures = { ...NO_FEATURES, duties };
+  for (const one of all) {
+    const { duties: own = [], ...others } = one.source?.({ ...server, features }) ?? {};
+    duties.push(...own);
+    Object.assign(features, others);
+  }
+  return features;
 }

@@ -61,7 +61,7 @@ export interface ClaimReply {
   /** Whether nothing was claimed because the server has lost the limit's rules. */
   readonly lostRules: boolean;
   /** Whether jobs have ended that others wait for, or that belong to a flow. */
-  readonly endedInFlow: boolean;
+  readonly awaited: boolean;
 }
 
 /** Settles outcomes and claims for the free slots. */
@@ -79,7 +79,7 @@ export const claim = defineScript<
   ],
   ClaimReply
 >('claim', (reply) => {
-  const [refused, claims, dropped, wait, plain, unfiled, endedInFlow] = reply as [
+  const [refused, claims, dropped, wait, plain, unfiled, awaited] = reply as [
     Buffer[],
     (Buffer | number)[],
     Buffer[],
@@ -97,7 +97,7 @@ export const claim = defineScript<
     unfiled: readClaims(unfiled || []),
     limited: unfiled !== undefined && unfiled !== null,
     lostRules: unfiled === 0,
-    endedInFlow: endedInFlow === 1,
+    awaited: awaited === 1,
   };
 });
 

@@ -17,12 +17,12 @@ interface Drained {
   readonly ids: string[];
   readonly cursor: string;
   /** Whether others wait for some of them, or they belong to a flow. */
-  readonly endedInFlow?: true;
+  readonly awaited?: true;
 }
 
 function readDrained(reply: unknown): Drained {
   const [ids, cursor, inFlow] = reply as [Buffer[], Buffer, number?];
-  return { ids: ids.map(String), cursor: String(cursor), ...(inFlow === 1 && { endedInFlow: true }) };
+  return { ids: ids.map(String), cursor: String(cursor), ...(inFlow === 1 && { awaited: true }) };
 }
 
 /** `kind` is '' for a list. */

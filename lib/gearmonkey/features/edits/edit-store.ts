@@ -34,7 +34,7 @@ export interface DrainedStep {
   /** For the next step; '0' if the queue is done. */
   readonly cursor: string;
   /** Whether others wait for some of them, or they belong to a flow. */
-  readonly endedInFlow?: true;
+  readonly awaited?: true;
 }
 
 /** Changes jobs that there are. */

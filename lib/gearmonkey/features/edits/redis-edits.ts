@@ -26,7 +26,7 @@ export class RedisEdits implements EditStore {
   async cancel(fn: string, key: JobKey): Promise<scripts.Cancellation> {
     const came = await this.end(fn, key);
     if (came !== 'cancelled-in-flow') return came;
-    await this.server.hooks.endedInFlow(fn);
+    await this.server.hooks.awaitedEnded(fn);
     return 'cancelled';
   }
 
@@ -66,7 +66,7 @@ export class RedisEdits implements EditStore {
         ? scripts.drainLimited.run(redis, keys, '', last, cursor, kind, queue)
         : scripts.drain.run(redis, keys, '', last, cursor, kind);
     const step = await this.questions.ask(fn, 'Draining', drain, { explain: explainToOperator });
-    if (step.endedInFlow) await this.server.hooks.endedInFlow(fn);
+    if (step.awaited) await this.server.hooks.awaitedEnded(fn);
     return step;
   }
 

@@ -5,9 +5,11 @@ import { settleFunctions } from './flow-scripts.js';
 import type { KeysOf } from '../../core/wire/protocol.js';
 import { wireName } from '../../core/wire/wire-names.js';
 import type { Problems } from '../../core/source/problems.js';
+import type { LeaderDuty } from '../../core/source/source-features.js';
+import type { Looked } from '../../core/wire/scripts.js';
 
 /** Does what follows from the ends of jobs that others wait for. If it can't, the leader of their function does it later. */
-export class FlowSettler {
+export class FlowSettler implements LeaderDuty {
   /** Functions that are being settled, and whether they have to be once more. */
   private readonly busy = new Map<string, boolean>();
 
@@ -22,9 +24,9 @@ export class FlowSettler {
     void this.run(fn, false);
   }
 
-  /** The function has jobs of flows: also looks for those that plain workers have ended. Never throws. */
-  review(fn: string): void {
-    void this.run(fn, true);
+  /** If the function has jobs of flows, also looks for those that plain workers have ended. */
+  found(fn: string, { flows }: Pick<Looked, 'flows'>): void {
+    if (flows) void this.run(fn, true);
   }
 
   private async failed(fn: string, error: unknown): Promise<void> {

@@ -12,14 +12,18 @@ export const flows: Feature<FlowsStore> = {
   name: 'flows',
   store: (server) => {
     const store = new RedisFlows(server);
-    server.hooks.onEndInFlow((fn) => store.settleSoon(fn));
+    server.hooks.onAwaited((fn) => store.settleSoon(fn));
     return store;
   },
   client: FlowsClient,
-  source: ({ connections, keysOf, problems }) => ({
-    ended: new FlowSettler(connections.commands, keysOf, problems),
-    parents: new RedisParents(connections.commands, keysOf),
-  }),
+  source: ({ connections, keysOf, problems }) => {
+    const settler = new FlowSettler(connections.commands, keysOf, problems);
+    return {
+      duties: [settler],
+      onAwaited: (fn) => settler.settle(fn),
+      parents: new RedisParents(connections.commands, keysOf),
+    };
+  },
   enqueue: (core) => {
     const newFlows = new NewFlows(core);
     return {

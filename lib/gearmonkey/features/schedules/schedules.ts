@@ -16,7 +16,7 @@ export const schedules: Feature<SchedulesStore> = {
   source: ({ connections: { commands }, keysOf, problems }) => {
     const ask: RedisSchedulesOptions['ask'] = (_, __, question) => commands.insist(question, TIMEOUT_MS);
     const report = (fn: string, message: string) => problems.report(`tick ${fn}`, message);
-    return { ticks: new Ticker(new RedisSchedules({ keysOf, ask }), report) };
+    return { duties: [new Ticker(new RedisSchedules({ keysOf, ask }), report)] };
   },
   store: ({ questions, commands, keysOf, scheduleIndex: index, clock }) =>
     new RedisSchedules({

@@ -1,6 +1,8 @@
 import { MAX_TIMER_MS } from '../../../job/duration.js';
 import { messageOf } from '../../../job/errors.js';
 import { withoutContext } from '../../../job/without-context.js';
+import type { LeaderDuty } from '../../core/source/source-features.js';
+import type { Looked } from '../../core/wire/scripts.js';
 import type { ScheduleStore } from './schedule-store.js';
 import { tickDue, type BrokenSchedule } from './tick.js';
 
@@ -11,7 +13,7 @@ const MAX_LOGGED = 5;
  * Creates recurring jobs when they are due. If that fails, the next report of a due tick tries again. Other workers may do
  * the same at the same time.
  */
-export class Ticker {
+export class Ticker implements LeaderDuty {
   private readonly timers = new Map<string, NodeJS.Timeout>();
   private readonly ticking = new Set<string>();
   /** Functions of which a tick was reported while others were created. */
@@ -25,6 +27,11 @@ export class Ticker {
     /** The same problem has the same `kind`. */
     private readonly onProblem: (kind: string, message: string) => void,
   ) {}
+
+  /** The next tick of `fn` is due in `tick` milliseconds; -1 if none is known. */
+  found(fn: string, { tick }: Pick<Looked, 'tick'>): void {
+    if (tick >= 0) this.expect(fn, tick);
+  }
 
   /** The next tick of `fn` is due in `wait` milliseconds; -1 for none. */
   expect(fn: string, wait: number): void {
