@@ -50,7 +50,7 @@ const CHECKS = {
   recurring: {
     says: 'each job of many schedules once while workers are killed, stopped and cut off; RECURRING_TICKS=10000',
     needs: ['packages', 'servers'],
-    node: [...JEST, 'test/recurring/kills'],
+    node: [...JEST, 'test/gearmonkey/schedules/kills'],
     env: { RECURRING_TICKS: '10000' },
   },
   soak: {

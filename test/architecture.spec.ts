@@ -251,6 +251,14 @@ describe('lib', () => {
     expect(emptyRows(lib, ARROWS)).toEqual([]);
   });
 
+  it('has the tests of each feature of GearMonkey under its name', () => {
+    const features = ARROWS['gearmonkey/features/index'] ?? [];
+    const tested = features.filter((name) =>
+      paths.some((path) => path.startsWith(`test/gearmonkey/${name}/`) && path.endsWith('.spec.ts')),
+    );
+    expect([tested.length > 10, tested]).toEqual([true, features]);
+  });
+
   it('names a feature of GearMonkey outside of its folder only where the list says so', () => {
     const found: Record<string, string[]> = {};
     for (const [path, text] of read(

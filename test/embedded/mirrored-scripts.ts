@@ -36,7 +36,7 @@ function mirrored(): ReturnType<typeof real.useRedis> {
 }
 jest.unstable_mockModule('../support/use-redis.js', () => ({ ...real, useRedis: mirrored }));
 
-/** Runs facts of the scripts on a Redis server and an embedded one at the same time, and compares all replies and data. */
+/** Runs facts of the scripts, told by their places in `gearmonkey/`, on a Redis server and an embedded one at the same time, and compares all replies and data. */
 export async function mirrorFacts(suites: readonly string[]): Promise<void> {
-  for (const suite of suites) await import(`../gearmonkey/scripts/${suite}.spec.js`);
+  for (const suite of suites) await import(`../gearmonkey/${suite}.spec.js`);
 }

@@ -1,8 +1,14 @@
 /** @isolated Replaces a module. */
 import { mirrorFacts } from './mirrored-scripts.js';
 
-await mirrorFacts(
-  'cancel collect drain expire flows leases limited-drain broken-limits listed-successes mend presence read-job recovery schedules set-limit signal statistics trim views ../limits-model'.split(
-    ' ',
-  ),
-);
+await mirrorFacts([
+  ...['edits/cancel-script', 'edits/drain-script'],
+  'flows/flow-scripts',
+  'keep/trim-script',
+  ...['limits/broken-limits', 'limits/limited-drain', 'limits/limits-model', 'limits/set-limit-script'],
+  'schedules/schedule-scripts',
+  ...['scripts/collect', 'scripts/expire', 'scripts/leases', 'scripts/presence', 'scripts/recovery'],
+  'signals/signal-script',
+  'statistics/statistics-scripts',
+  ...['views/list-scripts', 'views/listed-successes', 'views/mend-script', 'views/read-job-script'],
+]);

@@ -2,13 +2,13 @@
 import { mirrorFacts } from './mirrored-scripts.js';
 
 await mirrorFacts([
-  'unique',
-  'claim',
-  'enqueue',
-  'limits',
-  'shared-limits',
-  'records',
-  'pause',
-  'update',
-  '../state-machine',
+  'unique/unique-script',
+  'scripts/claim',
+  'scripts/enqueue',
+  'limits/limit-scripts',
+  'limits/shared-limits',
+  'steps/record-script',
+  'scripts/pause',
+  'edits/update-script',
+  'state-machine',
 ]);

@@ -1,4 +1,0 @@
-import { contractRig } from './contract-rig.js';
-import { randomFlows } from '../model/flow-model.js';
-
-randomFlows(contractRig, 60);
