@@ -175,7 +175,7 @@ describe('A source of jobs', () => {
     await runWorker(Object.assign(source, { renewInterval: undefined }), fn, (_input, job) =>
       ran.push(job.claim),
     );
-    // On a busy machine it sends some time later.
+    await until(() => source['claimer']['underWay'].size > 0);
     await pass(2 * SHORT_LEASE_MS);
     line.heal();
     await until(() => ran.some(({ id }) => id === ids[1]));
