@@ -36,6 +36,7 @@ const MACHINERY = [
   'ROOT_REMEDIES',
   'Refused',
   'SourceLeases',
+  'SourceMonitor',
   'TEMPLATE_REMEDIES',
   'TypeOf',
   'WORKER_REMEDIES',

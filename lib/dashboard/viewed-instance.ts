@@ -70,10 +70,10 @@ export class DashboardAccess {
     const { name, client, source } = this.found(i) ?? {};
     if (name === undefined || !source) throw ApiFailure.notFound('such instance');
     if (client) return countedByClient(name, client);
-    if (!source.overview) throw ApiFailure.notFound('such instance with queues that can be counted');
+    if (!source.monitor?.overview) throw ApiFailure.notFound('such instance with queues that can be counted');
     let counted = this.sources.get(source);
     if (!counted) {
-      counted = new CountedBySource(name, async () => (await source.overview?.()) ?? []);
+      counted = new CountedBySource(name, async () => (await source.monitor?.overview?.()) ?? []);
       this.sources.set(source, counted);
     }
     return counted;
@@ -82,9 +82,10 @@ export class DashboardAccess {
   /** One with tables of its own. @throws ApiFailure 404 */
   tables(i: unknown): { readonly name: string; readonly tables: SourceTables } {
     const { name, source, client } = this.found(i) ?? {};
-    if (name === undefined || client || !source?.tables)
+    const tables = source?.monitor?.tables;
+    if (name === undefined || client || !tables)
       throw ApiFailure.notFound('such instance with tables of its own');
-    return { name, tables: source.tables };
+    return { name, tables };
   }
 
   /** How an instance is changed: by its client, or by its tables. @throws ApiFailure 404 */
@@ -165,17 +166,19 @@ export class DashboardAccess {
 
 /** What can be done there at all. */
 function actionsAt({ client, source }: GearMonkeyInstance): readonly Action[] {
-  return client ? ACTIONS : (source.tables?.verbs ?? []);
+  return client ? ACTIONS : (source.monitor?.tables?.verbs ?? []);
 }
 
 function nativeOf({ client, source }: GearMonkeyInstance): Pick<InstanceView, 'native' | 'run'> {
-  if (client || !source.tables) return { native: [] };
-  const { views, enqueue } = source.tables;
+  const tables = source.monitor?.tables;
+  if (client || !tables) return { native: [] };
+  const { views, enqueue } = tables;
   const { fn = '', input = '', kind } = enqueue ?? {};
   return { native: views, ...(enqueue && { run: { fn, input, ...(kind !== undefined && { kind }) } }) };
 }
 
-function abilitiesOf({ source: { overview, tables } }: GearMonkeyInstance): Ability[] {
+function abilitiesOf({ source: { monitor } }: GearMonkeyInstance): Ability[] {
+  const { overview, tables } = monitor ?? {};
   return [...(overview ? (['overview'] as const) : []), ...(tables ? (['native'] as const) : [])];
 }
 

@@ -6,6 +6,7 @@ import type {
   FunctionSetting,
   JobRecords,
   JobSource,
+  SourceMonitor,
   OnRevoked,
   Outcome,
   SourceLeases,
@@ -31,7 +32,7 @@ import { requireWorkerRights } from './core/wire/rights.js';
 import { FEATURES, featureRights } from './features/index.js';
 
 /** Jobs of a Redis server, by the GearMonkey protocol. */
-export class RedisSource implements JobSource {
+export class RedisSource implements JobSource, SourceMonitor {
   static {
     showAs(RedisSource, ({ address, opened }) => ({
       server: address,
@@ -40,6 +41,7 @@ export class RedisSource implements JobSource {
   }
 
   readonly system: string;
+  readonly monitor = this;
   readonly capabilities = ALL_CAPABILITIES;
   readonly renewInterval?: number;
   readonly claimsAhead = true;

@@ -3,7 +3,7 @@ import type { JobErrorInfo } from './errors.js';
 import type { QueueOverview } from './job-views.js';
 import type { JobHeaders } from './headers.js';
 import type { Codec, Payload } from './codec.js';
-import type { Health } from './health.js';
+import type { Pinged } from './health.js';
 import type { Keep } from './keep.js';
 import type { LimitRules } from './limit.js';
 import type { RecurringTick } from './recurring.js';
@@ -135,6 +135,15 @@ export interface JobRecords {
   readonly parents?: ParentRecords | undefined;
 }
 
+/** What operators see of a source with a server: by their health, metrics and the dashboard. */
+export interface SourceMonitor extends Pinged {
+  /** What there is in its queues; only sources without a client of this package's have it. */
+  overview?(): Promise<readonly QueueOverview[]>;
+
+  /** Its own tables, for people; only sources without a client of this package's have them. */
+  readonly tables?: SourceTables;
+}
+
 /**
  * Where jobs come from and where their outcomes go. Each wire protocol has one implementation, and `worker/` runs
  * handlers for all of them. Functions have the names that definitions give them.
@@ -216,17 +225,8 @@ export interface JobSource {
   /** Called when the worker starts to drain: it claims no more jobs, but running ones may continue for a while. */
   takeNoMore?(): void;
 
-  /** The state of the connection, as far as the source knows without asking. */
-  health?(): Health;
-
-  /** What there is in its queues, for metrics and health; only sources without a client of this package's have it. */
-  overview?(): Promise<readonly QueueOverview[]>;
-
-  /** Its own tables, for people; only sources without a client of this package's have them. */
-  readonly tables?: SourceTables;
-
-  /** Asks the server for a sign of life; connects first if needed. @throws ConnectionError after `timeout` milliseconds */
-  reach?(timeout: number): Promise<void>;
+  /** What operators see of it and its server. */
+  readonly monitor?: SourceMonitor;
 
   /** Signs the worker off; claims that were not returned yet go back to their queue. Idempotent. */
   close(): Promise<void>;

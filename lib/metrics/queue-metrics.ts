@@ -124,7 +124,7 @@ function setWorkers(gauge: Gauge, seen: Seen, labels: FunctionLabels): void {
 
 function setConnected(gauge: Gauge, seen: Seen): void {
   for (const { name, source } of seen.keys())
-    gauge.set({ name }, (source.health?.().connected ?? true) ? 1 : 0);
+    gauge.set({ name }, (source.monitor?.health().connected ?? true) ? 1 : 0);
 }
 
 function eachFunction(seen: Seen, set: (system: string, overview: QueueOverview) => void): void {

@@ -11,7 +11,8 @@ export async function overviewsOf(
   { client, source }: GearMonkeyInstance,
   timeout: number,
 ): Promise<readonly QueueOverview[] | undefined> {
-  const asked: Promise<readonly QueueOverview[]> | undefined = client?.overview() ?? source.overview?.();
+  const asked: Promise<readonly QueueOverview[]> | undefined =
+    client?.overview() ?? source.monitor?.overview?.();
   return asked && withDeadline(asked, timeout, () => new Error(`no answer within ${timeout} ms`));
 }
 

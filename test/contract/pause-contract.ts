@@ -84,7 +84,7 @@ export function pauseContract(rigOf: () => ClientRig): void {
       const job = await client.run(fn, 'x');
       const { running: started, source, looks } = await worker(fn);
       await looks();
-      expect(source.health?.()).toMatchObject({ connected: true });
+      expect(source.monitor?.health()).toMatchObject({ connected: true });
       await expect(client.rollCall(fn)).resolves.toBe(1);
       await expect(job.get()).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
       await started.stop(0);

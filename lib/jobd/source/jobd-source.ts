@@ -5,7 +5,15 @@ import { ConnectionError } from '../../job/server-errors.js';
 import type { Health } from '../../job/health.js';
 import type { QueueOverview } from '../../job/job-views.js';
 import type { SourceTables } from '../../job/source-tables.js';
-import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLeases } from '../../job/job-source.js';
+import type {
+  Claim,
+  FreeSlots,
+  JobSource,
+  SourceMonitor,
+  OnRevoked,
+  Outcome,
+  SourceLeases,
+} from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { MasterLink } from '../worker/master-link.js';
 import { unlessDraining } from '../worker/unless-draining.js';
@@ -23,7 +31,7 @@ import { tableNames } from '../storage/schema.js';
 import { readOverview } from '../storage/target-overview.js';
 
 /** Rows of a table of jobs, run by handlers instead of processes. Daemons may share the table. */
-export class JobdSource implements JobSource {
+export class JobdSource implements JobSource, SourceMonitor {
   static {
     showAs(JobdSource, ({ address, options }) => ({
       database: address,
@@ -32,6 +40,7 @@ export class JobdSource implements JobSource {
     }));
   }
 
+  readonly monitor = this;
   readonly capabilities = {
     ...ALL_CAPABILITIES,
     count: false,

@@ -3,7 +3,15 @@ import { hostname } from 'node:os';
 import type { Health } from '../../job/health.js';
 import type { QueueOverview } from '../../job/job-views.js';
 import type { SourceTables } from '../../job/source-tables.js';
-import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLeases } from '../../job/job-source.js';
+import type {
+  Claim,
+  FreeSlots,
+  JobSource,
+  SourceMonitor,
+  OnRevoked,
+  Outcome,
+  SourceLeases,
+} from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { realNow } from '../../job/real-time.js';
 import { nestLog } from '../../nest/nest-log.js';
@@ -36,7 +44,7 @@ const UNHEARD_MS = 5000;
 /** What is read within this time after a stall may have been sent before or during it. */
 const RECENT_MS = 1000;
 
-class JqSource implements JobSource {
+class JqSource implements JobSource, SourceMonitor {
   static {
     showAs(JqSource, ({ address, registrations }) => ({
       master: address,
@@ -44,6 +52,7 @@ class JqSource implements JobSource {
     }));
   }
 
+  readonly monitor = this;
   readonly capabilities = {
     ...ALL_CAPABILITIES,
     count: false,

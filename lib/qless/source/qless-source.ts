@@ -1,7 +1,15 @@
 import type { SourceTables } from '../../job/source-tables.js';
 import type { Health } from '../../job/health.js';
 import type { QueueOverview } from '../../job/job-views.js';
-import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLeases } from '../../job/job-source.js';
+import type {
+  Claim,
+  FreeSlots,
+  JobSource,
+  SourceMonitor,
+  OnRevoked,
+  Outcome,
+  SourceLeases,
+} from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
@@ -25,7 +33,7 @@ import { readTable, VIEWS } from '../queues/qless-tables.js';
 const OVERVIEW_MS = 5000;
 
 /** Runs jobs of a qless; a function is a klass. */
-export class QlessSource implements JobSource {
+export class QlessSource implements JobSource, SourceMonitor {
   static {
     showAs(QlessSource, ({ address, connections, options: { queues, worker } }) => ({
       server: address,
@@ -35,6 +43,7 @@ export class QlessSource implements JobSource {
     }));
   }
 
+  readonly monitor = this;
   readonly capabilities = {
     ...ALL_CAPABILITIES,
     count: false,

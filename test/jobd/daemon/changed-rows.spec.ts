@@ -155,7 +155,7 @@ describe.each(
     const source = jobd({ database: rows.url, table: rows.table, targets: ['low'], log: SILENT });
     await source.open([]);
     const request = { view: 'rows', verb: 'cancel', key: `${cancelled}`, fn: 'low' } as const;
-    await expect(source.tables?.act(request)).resolves.toBe(1);
+    await expect(source.monitor?.tables?.act(request)).resolves.toBe(1);
     await source.close();
     await rows.put('go');
     const after = await rows.add(HOLD);
