@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { defined } from '../job/defined.js';
 import { ConfigurationError } from '../job/errors.js';
+import { excerpt } from '../job/secrets.js';
 import type { EndedJobs } from '../job/failed-jobs.js';
 import { JOB_STATES, type JobState } from '../job/job-state.js';
 import type { RunOptions } from '../gearmonkey/core/client/run-options.js';
@@ -304,6 +305,7 @@ function isOf(job: ListedJob, { group, before }: Which, state: JobState): boolea
 }
 
 const MAX_KEY = 2048;
+const MAX_NUMBER = 50;
 
 /** Does what a request asks to qless, JQ or jobd. @throws ApiFailure 400, 404, 502, 503 */
 async function actOnSystem(tables: SourceTables, fn: string, request: ActRequest): Promise<ActReply> {
@@ -331,9 +333,30 @@ async function enqueue(
 /** The input of a request; null without one. @throws ApiFailure 400 */
 function inputOf({ input }: ActRequest): unknown {
   if (input === undefined) return null;
+  let value: unknown;
   try {
-    return JSON.parse(input);
+    value = JSON.parse(input);
   } catch {
     throw ApiFailure.invalid('input', 'JSON');
   }
+  // Saving a part of an input that another program wrote would change the others.
+  const changed = changedNumber(input);
+  if (changed !== undefined)
+    throw ApiFailure.invalid(
+      'input',
+      `JSON whose numbers are kept: ${excerpt(changed, MAX_NUMBER)} would be another one`,
+    );
+  return value;
+}
+
+/** A number of a JSON text that is another one when it is read. Fractions are approximations anyway. */
+function changedNumber(json: string): string | undefined {
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g)) {
+    if (token.startsWith('"')) continue;
+    const value = Number(token);
+    if (!Number.isFinite(value)) return token;
+    if (/^-?\d+$/.test(token) && !Number.isSafeInteger(value) && BigInt(token) !== BigInt(value))
+      return token;
+  }
+  return undefined;
 }

@@ -2,7 +2,6 @@ import {
   Body,
   Controller,
   Get,
-  HttpCode,
   Inject,
   Post,
   type Provider,
@@ -30,10 +29,13 @@ import { FunctionReads } from './function-reads.js';
 import { idOf, JobReads, type Query as Asked } from './job-reads.js';
 import { LiveUpdates } from './live.js';
 import { PageAssets, sendAsset, type PageAsset } from './page-assets.js';
-import { pathOf, rawRequest, rawResponse } from './request-facts.js';
+import { onceGone, pathOf, rawRequest, rawResponse } from './request-facts.js';
 import { userOf } from './request-user.js';
 import { SystemReads } from './system-reads.js';
 import { DashboardAccess } from './viewed-instance.js';
+
+/** A download of which nothing is read for so long is given up: others wait for its place. */
+const UNREAD_MS = 30_000;
 
 /** The routes of the dashboard. */
 @UseGuards(AccessGuard)
@@ -54,97 +56,101 @@ abstract class DashboardRoutes {
   ) {}
 
   @Get('api/session')
-  session(@Req() request: object): Session {
+  session(@Req() request: object, @Res() response: object) {
     const { title, readOnly } = this.options;
     const { name: user } = userOf(request);
     const instances = this.access.instances();
-    return { protocol: 1, user, title, version: PACKAGE_VERSION, readOnly, instances };
+    const version = PACKAGE_VERSION;
+    return answer(response, { protocol: 1, user, title, version, readOnly, instances } satisfies Session);
   }
 
   @Get('api/overview')
-  overview(@Req() request: object, @Query() query: Asked) {
-    return this.functions.overview(userOf(request), query);
+  overview(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.functions.overview(userOf(request), query));
   }
 
   @Get('api/rights')
-  rights(@Req() request: object, @Query() query: Asked) {
-    return this.functions.rights(userOf(request), query);
+  rights(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.functions.rights(userOf(request), query));
   }
 
   @Get('api/statistics')
-  statistics(@Req() request: object, @Query() query: Asked) {
-    return this.functions.statistics(userOf(request), query);
+  statistics(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.functions.statistics(userOf(request), query));
   }
 
   @Get('api/jobs')
-  list(@Req() request: object, @Query() query: Asked) {
-    return this.jobs.list(userOf(request), query);
+  list(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.jobs.list(userOf(request), query));
   }
 
   @Get('api/find')
-  find(@Req() request: object, @Query() query: Asked) {
-    return this.jobs.find(userOf(request), query);
+  find(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.jobs.find(userOf(request), query));
   }
 
   @Get('api/job')
-  job(@Req() request: object, @Query() query: Asked) {
-    return this.jobs.job(userOf(request), query);
+  job(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.jobs.job(userOf(request), query));
   }
 
   @Get('api/flow')
-  flow(@Req() request: object, @Query() query: Asked) {
-    return this.flows.flow(userOf(request), query);
+  flow(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.flows.flow(userOf(request), query));
   }
 
   @Get('api/payload')
-  payload(@Req() request: object, @Query() query: Asked) {
-    return this.jobs.payload(userOf(request), query);
+  payload(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.jobs.payload(userOf(request), query));
   }
 
   @Get('api/stream')
-  streamed(@Req() request: object, @Query() query: Asked) {
-    return this.jobs.stream(userOf(request), query);
+  streamed(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.jobs.stream(userOf(request), query));
   }
 
   @Get('api/raw')
-  async raw(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    const bytes = await this.jobs.raw(userOf(request), query);
-    const name = `${idOf(query)}-${String(query['part'])}.bin`;
-    const disposition = `attachment; filename="${name}"`;
-    reply(response, bytes, {
-      'content-type': 'application/octet-stream',
-      'content-disposition': disposition,
-    });
+  raw(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    const send = async (bytes: Buffer) => {
+      const name = `${idOf(query)}-${String(query['part'])}.bin`;
+      const raw = reply(response, bytes, {
+        'content-type': 'application/octet-stream',
+        'content-disposition': `attachment; filename="${name}"`,
+      });
+      raw.setTimeout(UNREAD_MS, () => raw.destroy());
+      await new Promise<void>((resolve) => onceGone(raw, resolve));
+    };
+    return this.jobs.download(userOf(request), query, send);
   }
 
   @Get('api/failures')
-  failures(@Req() request: object, @Query() query: Asked) {
-    return this.functions.failures(userOf(request), query);
+  failures(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.functions.failures(userOf(request), query));
   }
 
   @Get('api/limits')
-  limits(@Req() request: object, @Query() query: Asked) {
-    return this.functions.limits(userOf(request), query);
+  limits(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.functions.limits(userOf(request), query));
   }
 
   @Get('api/schedules')
-  schedules(@Req() request: object, @Query() query: Asked) {
-    return this.functions.schedules(userOf(request), query);
+  schedules(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.functions.schedules(userOf(request), query));
   }
 
   @Get('api/workers')
-  workers(@Req() request: object, @Query() query: Asked) {
-    return this.functions.workers(userOf(request), query);
+  workers(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.functions.workers(userOf(request), query));
   }
 
   @Get('api/native')
-  native(@Req() request: object, @Query() query: Asked) {
-    return this.systems.native(userOf(request), query);
+  native(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.systems.native(userOf(request), query));
   }
 
   @Get('api/native/row')
-  nativeRow(@Req() request: object, @Query() query: Asked) {
-    return this.systems.row(userOf(request), query);
+  nativeRow(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    return answer(response, this.systems.row(userOf(request), query));
   }
 
   @Get('api/live')
@@ -163,32 +169,34 @@ abstract class DashboardRoutes {
   }
 
   @Get('api/bulk')
-  bulk(@Req() request: object, @Query() query: Asked) {
+  bulk(@Req() request: object, @Res() response: object, @Query() query: Asked) {
     const view = this.bulks.need(query['id']);
     this.access.viewed(userOf(request), view.i, view.fn);
-    return view;
+    return answer(response, view);
   }
 
   @Get('api/bulks')
-  allBulks(@Req() request: object) {
+  allBulks(@Req() request: object, @Res() response: object) {
     const user = userOf(request);
-    return this.bulks.all(user.name).filter(({ fn, i }) => this.access.mayView(user, fn, i));
+    const own = this.bulks.all(user.name);
+    return answer(
+      response,
+      own.filter(({ fn, i }) => this.access.mayView(user, fn, i)),
+    );
   }
 
   @Post('api/act')
-  @HttpCode(200)
-  act(@Req() request: object, @Body() body: unknown) {
-    return this.actions.act(userOf(request), body);
+  act(@Req() request: object, @Res() response: object, @Body() body: unknown) {
+    return answer(response, this.actions.act(userOf(request), body));
   }
 
   @Post('api/bulk/cancel')
-  @HttpCode(200)
-  cancelBulk(@Req() request: object, @Body() body: { id?: unknown } | undefined) {
+  cancelBulk(@Req() request: object, @Res() response: object, @Body() body: { id?: unknown } | undefined) {
     this.actions.cancelBulk(userOf(request), body?.id);
-    return { ok: true };
+    return answer(response, { ok: true });
   }
 
-  @Get(['', 'assets/:file'])
+  @Get('')
   page(@Req() request: object, @Res() response: object) {
     const path = pathOf(request);
     const send = (asset: PageAsset) => sendAsset(asset, rawRequest(request), taken(response));
@@ -219,11 +227,17 @@ export function controllerAt(path: string): { controller: Type; finish: Provider
   }
   const finish = {
     provide: Symbol('DashboardRoutes'),
-    inject: [HttpAdapterHost, DASHBOARD, ApiFilter],
-    useFactory: ({ httpAdapter }: HttpAdapterHost, options: CheckedDashboard, answers: ApiFilter) => {
+    inject: [HttpAdapterHost, DASHBOARD, ApiFilter, PageAssets],
+    useFactory: (
+      { httpAdapter }: HttpAdapterHost,
+      options: CheckedDashboard,
+      answers: ApiFilter,
+      assets: PageAssets,
+    ) => {
       if (options.login !== undefined) UseFilters(new LoginFilter(options, answers))(DashboardController);
-      // For Fastify a path with a slash at its end is another one, which only `*` matches. Express would warn of that.
-      const route = httpAdapter?.getType() === 'fastify' ? '*' : ':file';
+      // For Fastify a path with a slash at its end is another one, which only `*` matches. In Express the first route that matches
+      // has a request: each file has its own, so that those of the app beside them stay the app's.
+      const route = httpAdapter?.getType() === 'fastify' ? '*' : assets.names;
       const descriptor = Object.getOwnPropertyDescriptor(DashboardController.prototype, 'rest');
       if (descriptor) Get(route)(DashboardController.prototype, 'rest', descriptor);
       return route;
@@ -232,8 +246,14 @@ export function controllerAt(path: string): { controller: Type; finish: Provider
   return { controller: DashboardController, finish };
 }
 
-function reply(response: object, bytes: Buffer, headers: Record<string, string>): void {
-  taken(response)
+/** Past the app's interceptors: one that wraps answers, or keeps them and has another user get them, is for the app's own routes. */
+async function answer(response: object, found: unknown): Promise<void> {
+  const bytes = Buffer.from(JSON.stringify(await found));
+  reply(response, bytes, { 'content-type': 'application/json; charset=utf-8' });
+}
+
+function reply(response: object, bytes: Buffer, headers: Record<string, string>): ServerResponse {
+  return taken(response)
     .writeHead(200, { ...headers, 'content-length': bytes.length })
     .end(bytes);
 }

@@ -21,6 +21,9 @@ const MOST_SUMS = 50;
 const MOST_SUMMING = 5;
 const MOST_SCHEDULES = 200;
 const NEXT = 5;
+const MINUTE_MS = 60_000;
+/** By minute each hour has sixty intervals to be read, added and sent. */
+const MOST_BY_MINUTE_MS = 3 * 3_600_000;
 /** More functions are not looked through for workers and sums. */
 const MOST_FUNCTIONS = 200;
 
@@ -153,9 +156,7 @@ export class FunctionReads {
   /** The sum over all functions is the same for all tabs, and read once a minute. */
   private async sum(user: DashboardUser, { i, client }: Viewed, options: StatisticsOptions) {
     const names = (await this.namesFor(user, this.access.counted(i))).slice(0, MOST_FUNCTIONS);
-    const minute = (time: Date | undefined) => Math.floor((time?.getTime() ?? 0) / SUM_AGE_MS);
-    const { by, from, to } = options;
-    const key = JSON.stringify([i, by, minute(from), minute(to), names]);
+    const key = JSON.stringify([i, options, names]);
     const known = this.sums.get(key);
     if (known && Date.now() - known.at < SUM_AGE_MS) return known.value;
     if (this.summing >= MOST_SUMMING)
@@ -208,11 +209,23 @@ function byWorker(
   }));
 }
 
+/** What is asked for, in whole minutes, so that those who ask in the same one share the answer. @throws ApiFailure 400 */
 function periodOf({ by, from, to }: Query): StatisticsOptions {
   if (by !== undefined && by !== 'minute' && by !== 'hour' && by !== 'day')
     throw ApiFailure.invalid('by', 'minute, hour or day');
   const [first, last] = [dateOf('from', from), dateOf('to', to)];
-  return { ...(by && { by }), ...(first && { from: first }), ...(last && { to: last }) };
+  const span = (last?.getTime() ?? Date.now()) - (first?.getTime() ?? Infinity);
+  if (by === 'minute' && span > MOST_BY_MINUTE_MS)
+    throw ApiFailure.invalid('from', 'at most three hours before `to`, by minute');
+  return {
+    ...(by && { by }),
+    ...(first && { from: wholeMinute(first) }),
+    ...(last && { to: wholeMinute(last) }),
+  };
+}
+
+function wholeMinute(time: Date): Date {
+  return new Date(Math.floor(time.getTime() / MINUTE_MS) * MINUTE_MS);
 }
 
 /** Adds the statistics of a function, interval by interval. */

@@ -109,11 +109,12 @@ export class JobReads {
   }
 
   /**
-   * The whole payload for a download, redacted like what is shown.
+   * Reads a whole payload for a download, redacted like what is shown.
    *
+   * @param send resolves when it is no longer in the memory
    * @throws ApiFailure 403 if nothing of it may be shown, 404, 413, 429
    */
-  async raw(user: DashboardUser, query: Query): Promise<Buffer> {
+  async download(user: DashboardUser, query: Query, send: (bytes: Buffer) => Promise<void>): Promise<void> {
     const asked = this.asked(user, query);
     const { viewed, id, field } = asked;
     const { status, length } = need(await viewed.client.payload(viewed.fn, id, field, 0), field);
@@ -130,7 +131,7 @@ export class JobReads {
       const bytes = need(await viewed.client.wholePayload(viewed.fn, id, field), field);
       const { text, redacted, hidden } = this.redacted(asked, status, bytes, true);
       if (hidden) throw ApiFailure.notAllowed('see this: it is hidden, since `redact` can not read it');
-      return redacted ? Buffer.from(text) : bytes;
+      await send(redacted ? Buffer.from(text) : bytes);
     } finally {
       this.downloads -= 1;
     }

@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../job/errors.js';
+import { repeat, ROUND_MS as BEAT_ROUND_MS } from '../redis/rounds.js';
 import type { ApiError } from './api.js';
 import { BulkRuns } from './bulk-runs.js';
 import { ApiFailure } from './dashboard-errors.js';
@@ -11,6 +12,7 @@ import { JobReads } from './job-reads.js';
 import { jobKey, readRound, type Round } from './live-reader.js';
 import { LiveStream } from './live-stream.js';
 import { watchedBy } from './live-topics.js';
+import { onceGone } from './request-facts.js';
 import { DashboardAccess } from './viewed-instance.js';
 
 const log = new Logger('Dashboard');
@@ -30,6 +32,7 @@ const FAST_ROUND_MS = 1000;
 export class LiveUpdates implements OnModuleDestroy {
   private readonly streams = new Set<LiveStream>();
   private loop: AbortController | undefined;
+  private endBeats: (() => void) | undefined;
   private isClosed = false;
   private beatAt = 0;
   /** When an instance was last read without trouble. */
@@ -54,15 +57,15 @@ export class LiveUpdates implements OnModuleDestroy {
       if (others.length + 1 >= MOST_OF_USER) this.giveWay(oldest);
       const stream = new LiveStream(user, watched, response, owner);
       this.streams.add(stream);
-      response.once('close', () => this.remove(stream));
-      stream.heartbeat();
       this.start();
+      stream.heartbeat();
+      onceGone(response, () => this.remove(stream));
     };
   }
 
   onModuleDestroy(): void {
     this.isClosed = true;
-    this.loop?.abort();
+    this.stop();
     for (const stream of this.streams) stream.end('the server is closing');
   }
 
@@ -80,14 +83,21 @@ export class LiveUpdates implements OnModuleDestroy {
 
   private remove(stream: LiveStream): void {
     this.streams.delete(stream);
-    if (this.streams.size > 0) return;
+    if (this.streams.size === 0) this.stop();
+  }
+
+  private stop(): void {
     this.loop?.abort();
     this.loop = undefined;
+    this.endBeats?.();
+    this.endBeats = undefined;
   }
 
   private start(): void {
     if (this.loop) return;
     this.loop = new AbortController();
+    // Not with the rounds, which may be long.
+    this.endBeats = repeat(BEAT_ROUND_MS, () => this.beat());
     // Errors of servers are sent to the pages, and what a page can't be sent ends its stream; what is left is the abort.
     void this.run(this.loop.signal).catch(() => undefined);
   }
@@ -110,7 +120,6 @@ export class LiveUpdates implements OnModuleDestroy {
       if (signal.aborted) return;
       for (const i of round.read) this.readAt.set(i, new Date());
       for (const stream of streams) this.sendTo(stream, round);
-      this.beat();
       const isFast = streams.some(({ watched }) => watched.jobs.length > 0 || watched.bulks.length > 0);
       const length = isFast ? FAST_ROUND_MS : ROUND_MS;
       // A page that came meanwhile has waited already.
@@ -122,9 +131,15 @@ export class LiveUpdates implements OnModuleDestroy {
   private beat(): void {
     const now = Date.now();
     for (const stream of this.streams)
-      if (now - stream.openedAt > LIFE_MS) stream.end('connect again');
+      if (now - stream.openedAt > LIFE_MS) this.endLife(stream);
       else if (now - this.beatAt > BEAT_MS) stream.heartbeat();
     if (now - this.beatAt > BEAT_MS) this.beatAt = now;
+  }
+
+  /** Also if its connection has gone without a word, and no longer to be told of what its user may have no right to. */
+  private endLife(stream: LiveStream): void {
+    stream.end('connect again');
+    this.remove(stream);
   }
 
   private send(stream: LiveStream, round: Round): void {

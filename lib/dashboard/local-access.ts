@@ -6,7 +6,7 @@ import { ConfigurationError } from '../job/errors.js';
 import { secretDigest, secretEquals } from '../net/secret-equals.js';
 import { ApiFailure } from './dashboard-errors.js';
 import { DASHBOARD, DASHBOARD_PATH, type CheckedDashboard, type DashboardUser } from './dashboard.options.js';
-import { cookiesOf, isLocal, isRead, pathOf, rawRequest } from './request-facts.js';
+import { cookiesOf, isLocal, isRead, namedHost, pathOf, rawRequest } from './request-facts.js';
 
 const VARIABLE = 'GEARMONKEY_DASHBOARD_TOKEN';
 const TOKEN_BYTES = 24;
@@ -75,8 +75,8 @@ function tokenOf(given: string | undefined): string {
 }
 
 /** Browsers send a cookie to all ports of a host: apps on other ports have cookies of other names. */
-function cookieName({ headers, socket }: IncomingMessage): string {
-  const port = /:(\d{1,5})$/.exec(headers.host ?? '')?.[1] ?? socket.localPort;
+function cookieName(request: IncomingMessage): string {
+  const port = /:(\d{1,5})$/.exec(namedHost(request) ?? '')?.[1] ?? request.socket.localPort;
   return `gearmonkey-dashboard-${port}`;
 }
 

@@ -32,6 +32,11 @@ export class PageAssets {
     return this.assets.get(name);
   }
 
+  /** Their paths below that of the page. */
+  get names(): string[] {
+    return [...this.assets.keys()];
+  }
+
   get index(): PageAsset {
     const index = this.get('index.html');
     if (index === undefined) throw new Error('The page of the dashboard has no index.html: build it again.');

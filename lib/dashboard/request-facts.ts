@@ -36,6 +36,26 @@ export function rawResponse(response: object): ServerResponse {
   return ('raw' in response ? response.raw : response) as ServerResponse;
 }
 
+/** Calls back once a response has been sent, or its client has left: at once if that was before. */
+export function onceGone(response: ServerResponse, listener: () => void): void {
+  const { socket } = response.req;
+  const gone = () => {
+    response.off('close', gone);
+    socket.off('close', gone);
+    listener();
+  };
+  if (response.closed || socket.destroyed) return gone();
+  response.once('close', gone);
+  // A response that waits for others of its connection never closes by itself.
+  socket.once('close', gone);
+}
+
+/** The host and port that a request names. HTTP/2 has them in place of a header. */
+export function namedHost({ headers }: IncomingMessage): string | undefined {
+  const named = headers.host ?? headers[':authority'];
+  return typeof named === 'string' ? named : undefined;
+}
+
 /** The path as the server got it, without the query. */
 export function pathOf(request: object): string {
   const url = 'originalUrl' in request ? String(request.originalUrl) : (rawRequest(request).url ?? '');
@@ -93,8 +113,9 @@ export function isLoopback(address: string | undefined): boolean {
  * Whether a request comes from this machine, by a name of this machine: a page of another site whose name resolves to
  * 127.0.0.1 sends its own name. A proxy on this machine may bring requests from anywhere.
  */
-export function isLocal({ socket, headers }: IncomingMessage): boolean {
-  const name = /^(\[[^\]]*\]|[^:]*)(?::\d+)?$/.exec(headers.host ?? '')?.[1]?.toLowerCase();
+export function isLocal(request: IncomingMessage): boolean {
+  const { socket, headers } = request;
+  const name = /^(\[[^\]]*\]|[^:]*)(?::\d+)?$/.exec(namedHost(request) ?? '')?.[1]?.toLowerCase();
   const isOurs = name === 'localhost' || isLoopback(name?.replace(/^\[|\]$/g, ''));
   const isForwarded = Object.keys(headers).some((name) => FORWARDED.test(name.replaceAll('_', '-')));
   return isOurs && isLoopback(socket.remoteAddress) && !isForwarded;
@@ -105,13 +126,14 @@ export function isLocal({ socket, headers }: IncomingMessage): boolean {
  * it counts only in an app that trusts its proxy, whose framework has it as the request's host.
  */
 export function isSameOrigin(request: object): boolean {
-  const { headers } = rawRequest(request);
+  const raw = rawRequest(request);
+  const { headers } = raw;
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';
   if (headers.origin === undefined) return true;
   const origin = hostOf(headers.origin);
   if (origin === undefined) return false;
-  return origin === headers.host || ('host' in request && origin === request.host);
+  return origin === namedHost(raw) || ('host' in request && origin === request.host);
 }
 
 /**

@@ -122,9 +122,12 @@ function setWorkers(gauge: Gauge, seen: Seen, labels: FunctionLabels): void {
   });
 }
 
+/** Of several apps of a process an instance of each may have the same name: one that is not connected is not hidden by another. */
 function setConnected(gauge: Gauge, seen: Seen): void {
+  const connected = new Map<string, boolean>();
   for (const { name, source } of seen.keys())
-    gauge.set({ name }, (source.monitor?.health().connected ?? true) ? 1 : 0);
+    connected.set(name, (connected.get(name) ?? true) && (source.monitor?.health().connected ?? true));
+  for (const [name, is] of connected) gauge.set({ name }, is ? 1 : 0);
 }
 
 function eachFunction(seen: Seen, set: (system: string, overview: QueueOverview) => void): void {

@@ -1,4 +1,4 @@
-import { request, type Agent, type IncomingHttpHeaders } from 'node:http';
+import { request, type Agent, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 
 export interface Answer {
   readonly status: number;
@@ -74,6 +74,18 @@ export function ask(
     );
     sent.on('error', reject);
     sent.end(text);
+  });
+}
+
+/** A reply with the status 200 of which nothing is read. */
+export function unreadOf(base: string, path: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = request(base + path, { headers: ownHeaders(base), agent: false }, (response) => {
+      if (response.statusCode === 200) resolve(response);
+      else reject(new Error(`${path}: ${response.statusCode}`));
+    });
+    sent.on('error', reject);
+    sent.end();
   });
 }
 

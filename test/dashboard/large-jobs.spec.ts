@@ -5,7 +5,7 @@ import type { JobView, LiveEvents, PayloadView } from '../../lib/dashboard/api.j
 import { eventually, until } from '../support/until.js';
 import { useRedisServer } from '../support/use-redis.js';
 import { useServedApps } from './dashboard-app.js';
-import { ask, json, listen } from './http.js';
+import { ask, json, listen, unreadOf } from './http.js';
 
 const MEGABYTE = 1_048_576;
 const LARGE = 8 * MEGABYTE;
@@ -85,6 +85,16 @@ describe('a large job of the dashboard', () => {
     expect(bytes).toHaveLength(LARGE);
     expect(await statistic('total_connections_received')).toBe(before + 1);
     await eventually(async () => expect(await redis.redis.client('LIST')).not.toMatch(/name=\S*download/));
+  });
+
+  it('is in the memory for two downloads at a time, until they have been read or their readers are gone', async () => {
+    const { base, client } = await serve();
+    const fn = redis.fn();
+    const path = `/api/raw?fn=${fn}&id=${await largeJob(client, fn, 40 * MEGABYTE)}&part=input`;
+    const unread = await Promise.all([unreadOf(base, path), unreadOf(base, path)]);
+    await expect(ask(base, path)).resolves.toMatchObject({ status: 429 });
+    for (const response of unread) response.destroy();
+    await eventually(async () => expect((await ask(base, path)).status).toBe(200));
   });
 
   it('is neither shown nor downloaded if it has more than 64 MiB', async () => {

@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { Agent } from 'node:http';
+import type { INestApplication } from '@nestjs/common';
+import { once } from 'node:events';
+import { Agent, type Server } from 'node:http';
+import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
 import {
@@ -8,6 +11,8 @@ import {
   type DashboardRequest,
 } from 'nestjs-gearmonkey/dashboard';
 import type { LiveEvents } from '../../lib/dashboard/api.js';
+import { LiveUpdates } from '../../lib/dashboard/live.js';
+import { gate } from '../support/gate.js';
 import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { useServedApps } from './dashboard-app.js';
@@ -110,6 +115,51 @@ describe('live updates', () => {
     for (const tab of others) tab.close();
   });
 
+  /** Requests of streams on one connection. */
+  async function requested(base: string, count: number) {
+    const { port, hostname } = new URL(base);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    const one = `GET /jobs/api/live?topics=[] HTTP/1.1\r\nHost: ${hostname}\r\nX-User: ada\r\n\r\n`;
+    socket.write(one.repeat(count));
+    return socket;
+  }
+  const openSockets = (app: INestApplication) =>
+    new Promise<number>((resolve, reject) =>
+      (app.getHttpServer() as Server).getConnections((error, count) =>
+        error ? reject(error) : resolve(count),
+      ),
+    );
+  const placesOf = (app: INestApplication) => app.get(LiveUpdates, { strict: false })['streams'].size;
+
+  it('hold no place for clients that leave before they are let in', async () => {
+    const [asked, letIn] = [gate(), gate()];
+    const { app, base } = await serve({
+      auth: async () => {
+        asked.open();
+        await letIn.passed;
+        return { name: 'ada', view: true, act: false };
+      },
+    });
+    const prepared = jest.spyOn(app.get(LiveUpdates, { strict: false }), 'prepare');
+    const socket = await requested(base, 1);
+    await asked.passed;
+    socket.destroy();
+    // The server has seen that when it answers another.
+    await until(async () => (await openSockets(app)) === 0);
+    letIn.open();
+    await until(() => prepared.mock.calls.length === 1);
+    await until(() => placesOf(app) === 0);
+  });
+
+  it('hold no place for requests that wait behind another of their connection, when that ends', async () => {
+    const { app, base } = await serve({ auth });
+    const socket = await requested(base, 3);
+    await until(() => placesOf(app) === 3);
+    socket.destroy();
+    await until(() => placesOf(app) === 0);
+  });
+
   it('hold no place for a request that wants no body', async () => {
     const { base } = await serve({});
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -118,6 +168,39 @@ describe('live updates', () => {
     void ask(base, '/api/session', { agent }).then(({ status }) => (next = status));
     await until(() => next === 200);
     agent.destroy();
+  });
+
+  it('end a minute later at the latest, also while a server takes its time', async () => {
+    const { base } = await serve({ auth });
+    const tab = listen(base, [{ overview: 'default' }], as('ada'));
+    await until(() => tab.events.length > 0);
+    await redis.redis.client('PAUSE', 60_000, 'WRITE');
+    try {
+      const begun = Date.now();
+      jest.spyOn(Date, 'now').mockImplementation(() => begun + 61_000);
+      await until(() => tab.hasEnded());
+    } finally {
+      await redis.redis.client('UNPAUSE');
+    }
+  });
+
+  it('name 20 functions at most', async () => {
+    const { base } = await serve({ auth });
+    const named = (each: number) =>
+      encodeURIComponent(
+        JSON.stringify(
+          [0, 1].map((topic) => ({
+            overview: '',
+            fns: Array.from({ length: each }, (_, i) => `f${topic}${i}`),
+          })),
+        ),
+      );
+    const [most, more] = await Promise.all(
+      [10, 11].map((each) =>
+        ask(base, `/api/live?topics=${named(each)}`, { method: 'HEAD', headers: as('ada') }),
+      ),
+    );
+    expect([most?.status, more?.status]).toEqual([200, 400]);
   });
 
   it('end a minute later at the latest when the rights of a user are withdrawn', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { GearMonkeyClient, GearMonkeyModule, GearMonkeyWorkers } from 'nestjs-gearmonkey';
 import { DashboardModule, type AuditEvent } from 'nestjs-gearmonkey/dashboard';
@@ -87,6 +87,21 @@ describe('a request of a program, not of the page,', () => {
     expect(JSON.stringify(events)).not.toContain('"x"');
   });
 
+  it.each(['12345678901234567890', '{"a":[-9007199254740993]}', '1e400'])(
+    'takes no input whose number would be another one: %s',
+    async (input) => {
+      const { act, client } = await serve();
+      const { id } = await client.run('a', 1, { delay: '1h' });
+      for (const body of [
+        { action: 'run', fn: 'a', input },
+        { action: 'edit', fn: 'a', id, input },
+      ])
+        await expect(act(body)).resolves.toMatchObject({ status: 400 });
+      const kept = '{"id":9007199254740992,"text":"12345678901234567890","\\"":0.1234567890123456789}';
+      await expect(act({ action: 'run', fn: 'a', input: kept })).resolves.toMatchObject({ status: 200 });
+    },
+  );
+
   it.each(['', null, 7])('does nothing to the jobs of the group %j', async (group) => {
     const { act } = await serve();
     const body = { action: 'retry', fn: 'a', which: { state: 'failed', group } };
@@ -117,6 +132,24 @@ describe('a request of a program, not of the page,', () => {
     expect(asked[5]).toMatchObject({ reason: { status: 503, code: 'BUSY' } });
     expect(most).toBe(1);
     await expect(reads.statistics(ROOT, { by: 'minute' })).resolves.toEqual(expect.any(Array));
+  });
+
+  it('reads statistics by minute of three hours at most, and once for all who ask in a minute', async () => {
+    const { app, base, client } = await serve();
+    await client.run('a', 1);
+    const asked = (hours: number, by: string) =>
+      ask(
+        base,
+        `/api/statistics?fn=a&by=${by}&from=${new Date(Date.now() - hours * 3_600_000).toISOString()}`,
+      );
+    await expect(asked(4, 'minute')).resolves.toMatchObject({ status: 400 });
+    expect([(await asked(2.9, 'minute')).status, (await asked(72, 'hour')).status]).toEqual([200, 200]);
+    const reads = app.get(FunctionReads, { strict: false });
+    const read = jest.spyOn(client, 'statistics');
+    const minute = Math.floor(Date.now() / 60_000) * 60_000 - 3_600_000;
+    const times = Array.from({ length: 5 }, (_, index) => new Date(minute + index).toISOString());
+    await Promise.all(times.map((from) => reads.statistics(ROOT, { fn: 'a', by: 'minute', from })));
+    expect(read).toHaveBeenCalledTimes(1);
   });
 
   it('for schedules that another program has written wrongly says so', async () => {

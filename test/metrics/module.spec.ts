@@ -157,6 +157,14 @@ describe('GearMonkeyMetricsModule', () => {
     expect((await enqueued?.get())?.values).toHaveLength(1);
   });
 
+  it('says that an instance is down also if another app of the process has one of this name', async () => {
+    const jobsOf = (connection: string) => GearMonkeyModule.forRoot({ connection, workers: false });
+    const app = await apps.start({ imports: [jobsOf('redis://127.0.0.1:1'), metrics()] });
+    await apps.start({ imports: [jobsOf('memory:'), metrics()] });
+    const { text } = await app.get(GearMonkeyMetrics, { strict: false }).read();
+    expect(text).toContain('gearmonkey_connected{name="default"} 0');
+  });
+
   it('stays on the registry until the last import of an app has ended', async () => {
     const app = await apps.start({ imports: [jobs('memory:'), metrics(), metrics({ functions: 5 })] });
     const [one, two] = app.get(GearMonkeyMetrics, { strict: false, each: true });
