@@ -71,11 +71,10 @@ export class BatchCollector {
 
   /** Runs a job with others. Resolves with its output, or rejects with what its attempt fails with. */
   add(input: unknown, job: RunningJob): Promise<unknown> {
-    const { signal } = job;
-    if (signal.aborted) return Promise.reject(signal.reason as Error);
     return new Promise((resolve, reject) => {
+      job.joinBatch();
+      const { signal } = job;
       const item: Item = { input, job, resolve, reject };
-      job.isInBatch = true;
       this.collected.add(item);
       // A job that is cancelled, lost or given back leaves the batch.
       signal.addEventListener('abort', () => {

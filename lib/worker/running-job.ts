@@ -21,6 +21,8 @@ interface RunOfJob {
   readonly hasEnded?: boolean;
   /** Undefined if its lease is held for sure; else it resolves when it is, or the run has ended. */
   beSure?(): Promise<void> | undefined;
+  /** Ends it if its worker shuts down. @throws JobAbortedError when it has to stop */
+  goOn?(): void;
   /** Undefined if no worker runs it. */
   readonly parts?: JobParts;
   onAbort(reason: JobAbortedError): void;
@@ -196,6 +198,13 @@ export class RunningJob<Input = unknown> {
   holdKey(span: Duration): never {
     this.heldBy = new HoldKeyError(span);
     throw this.heldBy;
+  }
+
+  /** A batch has it from now on, unless its worker is shutting down. @throws JobAbortedError when it has to stop @internal */
+  joinBatch(): void {
+    this.run.goOn?.();
+    this.throwIfStopped();
+    this.isInBatch = true;
   }
 
   /** Whether its run is over, or has to stop. @internal */

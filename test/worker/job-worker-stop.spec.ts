@@ -15,6 +15,7 @@ import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
 
 const LONG_MS = 20_000;
+const HOUR_MS = 3_600_000;
 const SHORT_LEASE_MS = 100;
 
 describe('JobWorker.remove', () => {
@@ -60,6 +61,26 @@ describe('JobWorker.remove', () => {
     await other.open(['fn']);
     for (const { id } of jobs) expect((await claimOne(other, 'fn')).id).toBe(id);
   });
+
+  it.each(['remove', 'stop'] as const)(
+    'gives back at once what comes to a batch after `%s`',
+    async (ending) => {
+      const [asked, valid] = [gate(), gate()];
+      const input = z.string().refine(async () => {
+        asked.open();
+        await valid.passed;
+        return true;
+      });
+      const batch = { size: 9, wait: '60s' };
+      const { worker } = await runWorker(rig.source(), defineJob('fn', { input }), () => [], { batch });
+      const job = await rig.client.run('fn', 'a');
+      await asked.passed;
+      const ended = ending === 'remove' ? worker.remove('fn', HOUR_MS) : worker.stop(HOUR_MS);
+      valid.open();
+      await ended;
+      await expect(job.get()).resolves.toMatchObject({ state: 'waiting', attempts: 0 });
+    },
+  );
 
   it('gives back the jobs of its function alone', async () => {
     const [begun, end] = [gate(), gate<string>()];
