@@ -34,15 +34,7 @@ const USERS: Record<string, DashboardUser> = {
 };
 const auth = ({ headers }: { headers: Record<string, unknown> }) => USERS[String(headers['x-user'])];
 const as = (user: string) => ({ headers: { 'x-user': user } });
-const ROUTES = [
-  '',
-  '/',
-  '/api/session',
-  '/api/overview',
-  '/api/job?fn=a&id=1',
-  '/api/live?topics=[]',
-  '/x.js',
-];
+const ROUTES = ['', '/', '/api/session', '/api/overview', '/api/job?fn=a&id=1', '/api/live?topics=[]'];
 
 describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
   const apps = useServedApps();

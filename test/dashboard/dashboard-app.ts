@@ -24,6 +24,11 @@ export interface Served {
   readonly base: string;
 }
 
+function adapterOf(platform: Platform | AbstractHttpAdapter): AbstractHttpAdapter {
+  if (typeof platform !== 'string') return platform;
+  return platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+}
+
 /** Apps that listen on a port of this machine, opened with their token if they have one; closed after each test. */
 export function useServedApps() {
   const apps: INestApplication[] = [];
@@ -32,14 +37,17 @@ export function useServedApps() {
   });
 
   async function create(
-    platform: Platform,
+    platform: Platform | AbstractHttpAdapter,
     metadata: ModuleMetadata,
     options: NestApplicationOptions = {},
   ): Promise<INestApplication> {
     @Module(metadata)
     class App {}
-    const adapter: AbstractHttpAdapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
-    const app = await NestFactory.create(App, adapter, { logger: false, abortOnError: false, ...options });
+    const app = await NestFactory.create(App, adapterOf(platform), {
+      logger: false,
+      abortOnError: false,
+      ...options,
+    });
     apps.push(app);
     return app;
   }

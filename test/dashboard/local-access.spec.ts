@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Logger, VersioningType, type INestApplication, type LoggerService } from '@nestjs/common';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { request as requestByHttp, type IncomingMessage } from 'node:http';
+import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { request } from 'node:https';
 import { connect, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -21,7 +23,7 @@ import { plain } from './proxy.js';
 const VARIABLE = 'GEARMONKEY_DASHBOARD_TOKEN';
 const FIXED = 'a-token-that-stays-the-same';
 const STRANGER = { isStranger: true };
-const ROUTES = ['', '/', '/index.html', '/api/session', '/api/overview', '/api/live?topics=[]', '/x.js'];
+const ROUTES = ['', '/', '/index.html', '/api/session', '/api/overview', '/api/live?topics=[]'];
 
 describe('a dashboard without `auth` over HTTPS', () => {
   const apps = useServedApps();
@@ -40,6 +42,27 @@ describe('a dashboard without `auth` over HTTPS', () => {
     expect(response.headers['set-cookie']).toEqual([
       expect.stringMatching(/; HttpOnly; SameSite=Lax; Secure$/),
     ]);
+  });
+});
+
+describe('a dashboard without `auth` over HTTP/2, which has no Host header', () => {
+  const apps = useServedApps();
+
+  it('opens with its token', async () => {
+    const imports = [GearMonkeyModule.forRoot({ connection: 'memory:' }), DashboardModule.forRoot()];
+    const app = await apps.create(new FastifyAdapter({ http2: true } as object), { imports });
+    await app.listen(0, '127.0.0.1');
+    const { url = '' } = app.get(DashboardUrl, { strict: false });
+    const { origin, pathname, search } = new URL(url);
+    const session = connectHttp2(origin);
+    try {
+      const [headers] = (await once(session.request({ ':path': pathname + search }), 'response')) as [
+        IncomingHttpHeaders,
+      ];
+      expect(headers).toMatchObject({ ':status': 302, location: './' });
+    } finally {
+      session.destroy();
+    }
   });
 });
 
