@@ -185,10 +185,25 @@ describe('the dashboard of', () => {
     expect(await stateOf(cancelled)).toBe('ignored');
     expect(await on(run, 'cancel')).toMatchObject({ count: 0 });
     const neverEnded = ['running', 'accepted', 'done', 'x'].map((status) => JSON.stringify({ status }));
-    for (const input of ['{"id":1}', '{"target":"other"}', '[]', '7', '{"nope":5}', ...neverEnded])
+    const wrong = [
+      '{"id":1}',
+      '{"target":"other"}',
+      '{"Target":"other"}',
+      '[]',
+      '7',
+      '{"nope":5}',
+      '{"sig":true}',
+    ];
+    for (const input of [...wrong, ...neverEnded])
       expect([input, (await ask(base, '/api/act', { body: { action: 'run', fn, input } })).status]).toEqual([
         ...[input, 400],
       ]);
+    // A column that drops the space would have a row of a target that the user may have no right for.
+    expect(await ask(base, '/api/act', { body: { action: 'run', fn: `${fn} ` } })).toMatchObject({
+      status: 400,
+    });
+    const daemons = `/api/native?view=daemons&page=${encodeURIComponent("'")}`;
+    expect(await ask(base, daemons)).toMatchObject({ status: 400 });
   });
 
   it.each(['a b', 'odd q/ü', ' '])('qless shows and changes a queue with the name %j', async (queue) => {

@@ -1,15 +1,23 @@
 import { defined } from '../../job/defined.js';
 import type { Duration } from '../../job/duration.js';
+import { InvalidOptionError } from '../../job/errors.js';
 import type { QueueOverview } from '../../job/job-views.js';
 import { ping, type Health } from '../../job/health.js';
 import type { JobdLog } from '../vocabulary/log.js';
-import { checkRow, insertRow } from '../source/insert-row.js';
+import { insertRow } from '../source/insert-row.js';
+import { checkRow } from '../source/new-row.js';
 import { plainRow, type TableRow } from '../source/row-input.js';
 import { databaseAddress, toLocation, type DatabaseLocation } from '../storage/database-location.js';
 import { Database } from '../storage/database.js';
 import { inChunks } from '../storage/chunks.js';
 import { tableNames, type TableNames } from '../storage/schema.js';
 import { readOverview } from '../storage/target-overview.js';
+
+/** Drivers make SQL of other values, or fail at them. @throws InvalidOptionError */
+export function checkIds(ids: readonly unknown[]): void {
+  if (!ids.every(Number.isSafeInteger))
+    throw new InvalidOptionError('ids', ids, `ids of rows, whole numbers up to ${Number.MAX_SAFE_INTEGER}`);
+}
 
 /** The table as clients use it; connections are opened when first needed. */
 export class ClientTable {
@@ -38,8 +46,9 @@ export class ClientTable {
     return insertRow(await this.open(), this.names, { target, columns });
   }
 
-  /** The rows that exist, ordered by id, with all columns. @throws the database's errors */
+  /** The rows that exist, ordered by id, with all columns. @throws the database's errors, InvalidOptionError */
   async read(ids: readonly number[]): Promise<TableRow[]> {
+    checkIds(ids);
     const database = await this.open();
     const rows = await inChunks(ids, (some) =>
       database.attempt((queries) =>

@@ -10,15 +10,18 @@ import type { TableRow } from '../source/row-input.js';
 import type { JobsTable } from '../storage/schema.js';
 import { localPolls } from '../source/local-polls.js';
 import { DatabaseSetupError } from '../storage/errors.js';
-import type { ClientTable } from './client-table.js';
+import { checkIds, type ClientTable } from './client-table.js';
 import type { RequestRoute } from './request-routes.js';
 import { hideFields, showAs } from '../../job/show-as.js';
 
 /** A row with the columns that every table of jobs has, and all further ones. Times are seconds, as in the table. */
 export type JobRow = JobsTable & TableRow;
 
-/** The columns of a new row, also your own ones. Times are seconds, as in the table. */
-export type NewRow = Readonly<Partial<Omit<JobsTable, 'id' | 'target'>>> & TableRow;
+/** The columns of a new row, also your own ones: text, numbers, booleans, a Buffer or null. Times are seconds, as in the table. */
+export type NewRow = Readonly<
+  Partial<Omit<JobsTable, 'id' | 'target' | 'status'>> & { status?: 'waiting' | 'manual' }
+> &
+  TableRow;
 
 const DEFAULT_INTERVAL = '500ms';
 const ROWS = optionNames<{ interval?: Duration }>({ interval: true });
@@ -119,6 +122,7 @@ export class JobdClient {
    * @throws ConfigurationError, InvalidOptionError
    */
   rows(ids: readonly number[], options: { readonly interval?: Duration } = {}): Observable<JobRow> {
+    checkIds(ids);
     const { interval = DEFAULT_INTERVAL } = checkOptions('rows', options, ROWS);
     const delay = toMilliseconds('interval', interval, { least: MIN_INTERVAL_MS });
     return defer(() => {

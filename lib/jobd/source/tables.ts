@@ -1,4 +1,3 @@
-import { InvalidOptionError } from '../../job/errors.js';
 import { fieldsOf, type SourceRow, type SourceTables, type TableRequest } from '../../job/source-tables.js';
 import type { Database } from '../storage/database.js';
 import { failedIds } from '../storage/failed-rows.js';
@@ -28,7 +27,7 @@ export function tablesOf(
     enqueue: {
       ...{ fn: 'target', input: 'columns' },
       enqueue: async ({ fn: target, input }) => {
-        const columns = columnsOf(input);
+        const columns = (input ?? {}) as TableRow;
         const id = await insertRow(opened(), names, { target, columns });
         poll([target]);
         return String(id);
@@ -99,18 +98,4 @@ function withTimes(row: TableRow): TableRow {
     name.startsWith('time_') && typeof value !== 'string' ? timeOf(Number(value)) : value,
   ]);
   return Object.fromEntries(entries) as TableRow;
-}
-
-function columnsOf(input: unknown): TableRow {
-  const columns = input ?? {};
-  if (typeof columns !== 'object' || Array.isArray(columns) || 'id' in columns || 'target' in columns)
-    throw new InvalidOptionError(
-      'columns',
-      columns,
-      'an object of columns and their values, without id and target',
-    );
-  const { status } = columns as TableRow;
-  if (status !== undefined && status !== 'waiting' && status !== 'manual')
-    throw new InvalidOptionError('status', status, 'waiting or manual: no other row of a new job ever ends');
-  return columns as TableRow;
 }

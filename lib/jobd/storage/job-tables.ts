@@ -112,6 +112,7 @@ async function readRows(database: Database, { jobs }: TableNames, page: string):
 }
 
 async function readDaemons(database: Database, { daemons }: TableNames, page: string): Promise<SourceTable> {
+  if (!/^[\w-]{0,36}$/.test(page)) throw wrongPage(page);
   const found = await database.attempt((queries) =>
     queries
       .selectFrom(daemons)

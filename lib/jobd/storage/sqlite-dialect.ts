@@ -70,7 +70,7 @@ class ImmediateDriver extends SqliteDriver {
   override async acquireConnection(): Promise<DatabaseConnection> {
     const connection = await super.acquireConnection();
     return {
-      executeQuery: <R>(query: CompiledQuery) => this.execute<R>(connection, query),
+      executeQuery: <R>(query: CompiledQuery) => this.execute<R>(connection, withoutBooleans(query)),
       streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),
     };
   }
@@ -103,6 +103,12 @@ class ImmediateDriver extends SqliteDriver {
       throw error;
     }
   }
+}
+
+/** SQLite has none, and the driver ends the process at one. */
+function withoutBooleans(query: CompiledQuery): CompiledQuery {
+  const parameters = query.parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value));
+  return { ...query, parameters };
 }
 
 const READS = /^\s*(?:select|pragma)\b/i;

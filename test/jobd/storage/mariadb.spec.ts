@@ -162,6 +162,28 @@ describe('the storage on MariaDB', () => {
     }
   });
 
+  it('has no new row of another target, with an id or a status of its own, or with SQL in a value', async () => {
+    const rows = await jobs.table(seedTable);
+    const client = new ClientTable(rows.url, rows.table, SILENT);
+    try {
+      for (const columns of [
+        { Id: 4294967295 },
+        { İd: 4294967295 },
+        { Target: 'payroll' },
+        { Status: 'running' },
+        { sig: { target: 1 } },
+        { sig: [] },
+      ])
+        await expect(client.add('low', columns)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+      await expect(client.add('payroll ', {})).rejects.toMatchObject({ option: 'target' });
+      expect(await rows.all()).toEqual([]);
+      const id = await client.add('low', {});
+      await expect(client.read([{ id } as unknown as number])).rejects.toMatchObject({ option: 'ids' });
+    } finally {
+      await client.close();
+    }
+  });
+
   it('quotes output safely in any mode of the server', async () => {
     const rows = await jobs.table(seedTable);
     await rows.execute("SET GLOBAL sql_mode = 'STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES,ANSI_QUOTES'");

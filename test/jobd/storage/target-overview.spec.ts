@@ -22,12 +22,12 @@ describe.each(
     const table = new ClientTable(rows.url, rows.table, SILENT);
     await expect(table.overview()).resolves.toEqual([]);
     const first = Math.floor(Date.UTC(2026, 0, 1) / 1000);
-    await table.add('low', { status: 'done', time_created: 1 });
+    await rows.add('', { status: 'done' });
     await table.add('low', { time_created: first });
     await table.add('low', { time_created: first + 60 });
     await table.add('low', { status: 'manual' });
-    await table.add('high', { status: 'accepted' });
-    await table.add('high', { status: 'running' });
+    await rows.add('', { target: 'high', status: 'accepted' });
+    await rows.add('', { target: 'high', status: 'running' });
     const none = { high: 0, normal: 0, low: 0 };
     await expect(table.overview()).resolves.toEqual([
       { fn: 'high', waiting: none, scheduled: 0, running: 2 },
