@@ -1,6 +1,7 @@
 import { digestOf } from '../../job/digest.js';
 import type { Database } from './database.js';
 import type { TableNames } from './schema.js';
+import { exactTarget } from './target-overview.js';
 
 /** Failed rows that ended alike. */
 export interface FailedRows {
@@ -26,14 +27,15 @@ export async function readFailures(database: Database, names: TableNames): Promi
     queries
       .selectFrom(names.jobs)
       .select((row) => [
-        ...(['target', 'return_code', 'sig'] as const),
+        row.fn.min('target').as('target'),
+        ...(['return_code', 'sig'] as const),
         row.fn.countAll<number>().as('rows'),
         row.fn.max('time_finished').as('last'),
       ])
       .where('id', '>=', first)
       .where('status', '=', 'done')
       .where('result', '=', 'fail')
-      .groupBy(['target', 'return_code', 'sig'])
+      .groupBy([exactTarget(database), 'return_code', 'sig'])
       .limit(MOST_GROUPS)
       .execute(),
   );

@@ -1,3 +1,4 @@
+import { sql, type RawBuilder } from 'kysely';
 import { defined } from '../../job/defined.js';
 import type { QueueOverview } from '../../job/job-views.js';
 import type { Database } from './database.js';
@@ -21,13 +22,13 @@ export async function readOverview(database: Database, { jobs }: TableNames): Pr
     queries
       .selectFrom(jobs)
       .select((row) => [
-        'target',
+        row.fn.min('target').as('target'),
         'status',
         row.fn.countAll<number>().as('rows'),
         row.fn.min('id').as('first'),
       ])
       .where('status', 'in', OPEN)
-      .groupBy(['target', 'status'])
+      .groupBy([exactTarget(database), 'status'])
       .limit(MOST)
       .execute(),
   );
@@ -36,6 +37,12 @@ export async function readOverview(database: Database, { jobs }: TableNames): Pr
     const of = counts.filter((count) => count.target === target);
     return toOverview(target, of, created);
   });
+}
+
+/** Tells targets apart that a column compares as equal, such as in another case: they are no less different functions. */
+export function exactTarget({ dialect }: Database): RawBuilder<string> {
+  if (dialect === 'mysql') return sql`cast(target as binary)`;
+  return dialect === 'sqlite' ? sql`target collate binary` : sql`target`;
 }
 
 /** When the oldest waiting row of each target was created, by its id. */

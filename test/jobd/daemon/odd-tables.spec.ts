@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { seedTable, SILENT, sqliteFile } from '../../support/job-rows.js';
+import { parseDatabaseUrl } from '../../../lib/jobd/storage/database-location.js';
+import { Database } from '../../../lib/jobd/storage/database.js';
+import { readFailures } from '../../../lib/jobd/storage/failed-rows.js';
+import { tableNames } from '../../../lib/jobd/storage/schema.js';
+import { readOverview } from '../../../lib/jobd/storage/target-overview.js';
+import { seedTable, SILENT, sqliteFile, type JobRows } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { useJobTables } from '../../support/use-job-tables.js';
@@ -27,6 +32,20 @@ const table = (name: string, types: Readonly<Record<string, string>> = {}) => {
   return `CREATE TABLE ${name} (${text.join()})`;
 };
 
+/** The targets that are counted of rows of two, one waiting and one failed of each. */
+async function countsOf(rows: JobRows): Promise<Record<'waiting' | 'failed', string[]>> {
+  for (const target of ['low', 'LOW']) {
+    await rows.add('', { target });
+    await rows.add('', { target, status: 'done', result: 'fail' });
+  }
+  const database = await Database.open(parseDatabaseUrl(rows.url), SILENT);
+  const names = tableNames(rows.table);
+  const waiting = await readOverview(database, names);
+  const failed = await readFailures(database, names);
+  await database.close();
+  return { waiting: waiting.map(({ fn }) => fn), failed: failed.map(({ target }) => target).sort() };
+}
+
 describe('a table on SQLite', () => {
   const jobs = useJobTables(sqliteFile);
 
@@ -38,6 +57,11 @@ describe('a table on SQLite', () => {
     await rows.reach('done', own);
     daemon.poll();
     expect((await rows.statuses()).slice(0, 100)).toEqual(Array.from({ length: 100 }, () => 'waiting'));
+  });
+
+  it('whose targets compare without case: each is counted, and fails, on its own', async () => {
+    const rows = await jobs.table((name) => table(name, { target: 'varchar(16) COLLATE NOCASE' }));
+    await expect(countsOf(rows)).resolves.toEqual({ waiting: ['LOW', 'low'], failed: ['LOW', 'low'] });
   });
 
   it('with rows whose times are NULL: they are due', async () => {
@@ -110,6 +134,11 @@ inFullTier(() => {
 inFullTier(() => {
   describe('a table on MariaDB', () => {
     const jobs = useJobTables(() => MariaDbServer.start());
+
+    it('of the original, whose targets compare without case: each is counted, and fails, on its own', async () => {
+      const rows = await jobs.table(seedTable);
+      await expect(countsOf(rows)).resolves.toEqual({ waiting: ['LOW', 'low'], failed: ['LOW', 'low'] });
+    });
 
     it('with ids beyond 2^53: no other row is written for them', async () => {
       const rows = await jobs.table((name) =>
