@@ -8,6 +8,7 @@ import { processWay } from '../launcher/start-process.js';
 import { checkDaemonOptions, type CheckedOptions, type DaemonOptions } from './daemon-options.js';
 import { RequestError } from '../vocabulary/errors.js';
 import type { DaemonOperations, DaemonStatus, JobRun, ManualResults } from '../vocabulary/operations.js';
+import { checkIds } from '../vocabulary/row-ids.js';
 import { Membership } from '../membership/membership.js';
 import { Targets } from '../rows/targets.js';
 import { DaemonRows } from './daemon-rows.js';
@@ -133,6 +134,7 @@ export class JobdDaemon implements DaemonOperations {
   }
 
   async runManual(ids: readonly number[]): Promise<ManualResults> {
+    checkIds(ids);
     if (!this.started) throw new RequestError('the daemon is not started');
     return this.started.rows.runManual(ids);
   }

@@ -1,9 +1,9 @@
 import { defined } from '../../job/defined.js';
 import type { Duration } from '../../job/duration.js';
-import { InvalidOptionError } from '../../job/errors.js';
 import type { QueueOverview } from '../../job/job-views.js';
 import { ping, type Health } from '../../job/health.js';
 import type { JobdLog } from '../vocabulary/log.js';
+import { checkIds } from '../vocabulary/row-ids.js';
 import { insertRow } from '../source/insert-row.js';
 import { checkRow } from '../source/new-row.js';
 import { plainRow, type TableRow } from '../source/row-input.js';
@@ -12,12 +12,6 @@ import { Database } from '../storage/database.js';
 import { inChunks } from '../storage/chunks.js';
 import { tableNames, type TableNames } from '../storage/schema.js';
 import { readOverview } from '../storage/target-overview.js';
-
-/** Drivers make SQL of other values, or fail at them. @throws InvalidOptionError */
-export function checkIds(ids: readonly unknown[]): void {
-  if (!ids.every(Number.isSafeInteger))
-    throw new InvalidOptionError('ids', ids, `ids of rows, whole numbers up to ${Number.MAX_SAFE_INTEGER}`);
-}
 
 /** The table as clients use it; connections are opened when first needed. */
 export class ClientTable {

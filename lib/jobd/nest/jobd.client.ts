@@ -6,11 +6,12 @@ import { instrumentation, tracedEnqueue } from '../../job/instrumentation.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import type { Health } from '../../job/health.js';
 import type { ManualResults } from '../vocabulary/operations.js';
+import { checkIds } from '../vocabulary/row-ids.js';
 import type { TableRow } from '../source/row-input.js';
 import type { JobsTable } from '../storage/schema.js';
 import { localPolls } from '../source/local-polls.js';
 import { DatabaseSetupError } from '../storage/errors.js';
-import { checkIds, type ClientTable } from './client-table.js';
+import type { ClientTable } from './client-table.js';
 import type { RequestRoute } from './request-routes.js';
 import { hideFields, showAs } from '../../job/show-as.js';
 
@@ -83,7 +84,7 @@ export class JobdClient {
    * Runs `manual` rows and waits until all of them have ended.
    *
    * @returns the results of jobs that ran, also failed ones, and why others did not
-   * @throws RequestError, PeerLostError, DatabaseError if the request as a whole could not be served
+   * @throws RequestError, PeerLostError, DatabaseError if the request as a whole could not be served; InvalidOptionError
    */
   async runManual(...ids: readonly number[]): Promise<ManualResults> {
     const rows = await this.table.read(ids);
@@ -109,7 +110,7 @@ export class JobdClient {
     return this.table.overview();
   }
 
-  /** Reads a row. Undefined if there is none of that id. @throws the database's errors */
+  /** Reads a row. Undefined if there is none of that id. @throws the database's errors, InvalidOptionError */
   async row(id: number): Promise<JobRow | undefined> {
     const [row] = await this.table.read([id]);
     return row as JobRow | undefined;

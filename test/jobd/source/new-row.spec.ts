@@ -115,12 +115,14 @@ describe('a new row', () => {
     expect(await rows.all()).toHaveLength(1);
   });
 
-  it('is read by its id, a whole number', async () => {
-    const { client } = await open();
+  it('is read, and run, by its id, a whole number', async () => {
+    const { rows, client } = await open();
+    const daemon = await jobs.daemon(rows.options());
     for (const id of [true, '1', 1.5, Number.NaN, [1], { id: 1 }, undefined] as unknown as number[]) {
       await expect(client.row(id)).rejects.toMatchObject({ code: 'INVALID_OPTION', option: 'ids' });
       await expect(client.runManual(id)).rejects.toMatchObject({ option: 'ids' });
       expect(() => client.rows([id])).toThrow('`ids`');
+      await expect(daemon.runManual([id])).rejects.toMatchObject({ option: 'ids' });
     }
   });
 });
