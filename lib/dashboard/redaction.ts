@@ -5,7 +5,7 @@ import { codecOf, type Codec } from '../job/codec.js';
 import type { JobErrorInfo } from '../job/errors.js';
 import { DASHBOARD, type CheckedDashboard, type ShownText } from './dashboard.options.js';
 import type { wholeJob } from './job-view.js';
-import { shownText, type TextOfBytes } from './shown-text.js';
+import { plainValue, shownText, type TextOfBytes } from './shown-text.js';
 
 /** What is shown if `redact` throws or returns no text, or can't be asked: never the text itself. */
 const HIDDEN = '(hidden)';
@@ -23,6 +23,12 @@ const ESCAPED = /\\[u/]/;
 const READABLE: readonly Codec[] = [codecOf('json'), codecOf('msgpack')];
 
 type Shown = Pick<ShownText, 'instance' | 'fn'>;
+interface ShownValue {
+  readonly part: ShownText['part'];
+  readonly of: Shown;
+  readonly most: number;
+  readonly each?: number | undefined;
+}
 type WholeJob = ReturnType<typeof wholeJob>;
 
 /** Text in place of bytes that a job has. */
@@ -79,6 +85,23 @@ export class Redaction {
     return { text, encoding: 'utf8', redacted: text !== stored.text, hidden: false };
   }
 
+  /**
+   * A value of qless, JQ or jobd as text, at most so many characters. A pattern finds nothing in texts that JSON escapes:
+   * `redact` gets each of these by itself, and then the JSON of all. Bytes that are no text are hidden.
+   *
+   * @param each most characters of a text in it
+   */
+  value(value: unknown, { part, of, most, each = most }: ShownValue): string {
+    const begin = (text: string, longest: number) =>
+      this.begin(this.isOn ? readable(text.slice(0, MORE * longest)) : text, part, of, longest);
+    const plain = plainValue(value, (bytes) => (this.isOn ? HIDDEN : bytes.toString('base64')));
+    if (typeof plain !== 'object') return begin(String(plain), most);
+    const json = JSON.stringify(plain, (_name, one: unknown) =>
+      typeof one === 'string' && (one.length > each || isEscaped(one)) ? begin(one, each) : one,
+    );
+    return indented(this.text(json.slice(0, MORE * most), part, of)).slice(0, most);
+  }
+
   error<E extends JobErrorInfo>(error: E, of: Shown): E {
     if (!this.isOn) return error;
     const { name, code, message, stack, cause } = error;
@@ -120,18 +143,34 @@ export class Redaction {
 
 /** Fields that may be JSON, as `redact` gets them. */
 function unescaped(fields: Readonly<Record<string, string>>): Record<string, string> {
-  const readable = (text: string) => {
-    if (!ESCAPED.test(text)) return text;
-    try {
-      return JSON.stringify(JSON.parse(text));
-    } catch {
-      // The beginning of JSON, or text that is none.
-      return text
-        .replaceAll('\\/', '/')
-        .replaceAll(/\\u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
-    }
-  };
   return Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, readable(text)]));
+}
+
+/** Text that may be JSON, without escapes that hide what is there. */
+function readable(text: string): string {
+  if (!ESCAPED.test(text)) return text;
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    // The beginning of JSON, or text that is none.
+    return text
+      .replaceAll('\\/', '/')
+      .replaceAll(/\\u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
+  }
+}
+
+/** Whether JSON has it in other characters. */
+function isEscaped(text: string): boolean {
+  return JSON.stringify(text).length !== text.length + 2;
+}
+
+/** JSON as people read it, and other texts as they are. */
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2);
+  } catch {
+    return text;
+  }
 }
 
 /** A value as JSON; undefined if it can't be read. */

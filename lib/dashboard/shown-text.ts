@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { types } from 'node:util';
 
 /** Text, and how it stands for bytes. */
 export interface TextOfBytes {
@@ -26,4 +27,18 @@ export function withoutHalf(bytes: Buffer): Buffer {
     return length > back ? bytes.subarray(0, bytes.length - back) : bytes;
   }
   return bytes;
+}
+
+/** A value in what JSON can hold: bytes as text, or as `unreadable` has those that are none. */
+export function plainValue(value: unknown, unreadable: (bytes: Buffer) => string): unknown {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (types.isDate(value)) return Number.isNaN(value.getTime()) ? '' : value.toISOString();
+  if (types.isUint8Array(value) || types.isAnyArrayBuffer(value)) {
+    const bytes = Buffer.from(value as Uint8Array);
+    return isUtf8(bytes) ? bytes.toString() : unreadable(bytes);
+  }
+  const plain = (one: unknown) => plainValue(one, unreadable);
+  if (Array.isArray(value)) return value.map(plain);
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one)]));
 }

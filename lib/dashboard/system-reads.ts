@@ -10,6 +10,9 @@ import { askSystem } from './system-questions.js';
 import { DashboardAccess } from './viewed-instance.js';
 
 const MAX_PAGE = 2048;
+/** Most characters that are shown. */
+const MOST_CELL = 1000;
+const MOST_FIELD = 65_536;
 
 /** Reads the tables of qless, JQ and jobd. */
 @Injectable()
@@ -37,12 +40,19 @@ export class SystemReads {
     const open = () => askSystem(() => tables.open(known, asked));
     const row = await this.snapshots.take(name, ['row', known, asked], open);
     if (!row) throw ApiFailure.notFound('such row');
-    const fn = this.access.functionFor(user, name, row.fn);
-    const fields = row.fields.map(({ text, part, ...field }) => ({
-      ...{ ...field, ...(part && { part }) },
-      text: this.redaction.text(text, part ?? 'field', { instance: name, fn }),
+    const { fn } = row;
+    if (!this.maySee(user, fn, name)) throw ApiFailure.notAllowed('see this function');
+    const of = { instance: name, fn };
+    const fields = row.fields.map(({ name: field, value, part, most }) => ({
+      ...{ name: field, ...(part && { part }) },
+      text: this.redaction.value(value, { part: part ?? 'field', of, most: MOST_FIELD, each: most }),
     }));
     return { fn, fields };
+  }
+
+  /** What belongs to no function, such as a completed job of qless, is for those who may see all. */
+  private maySee(user: DashboardUser, fn: string, i: string): boolean {
+    return user.view === true || (fn !== '' && this.access.mayView(user, fn, i));
   }
 
   private shown(user: DashboardUser, i: string, table: SourceTable): NativeView {
@@ -53,12 +63,13 @@ export class SystemReads {
     // These two are what requests name a row by.
     const names = new Set([functions, key]);
     const all = rows.map((row, index) => ({ row, applies: verbs[index] ?? [] }));
-    const seen = isPartial ? all.filter(({ row }) => this.access.mayView(user, fnOf(row), i)) : all;
+    const seen = all.filter(({ row }) => this.maySee(user, fnOf(row), i));
     const shown = seen.map(({ row }) =>
       row.map((cell, index) => {
         const name = columns[index];
         if (typeof cell !== 'string' || names.has(name)) return cell;
-        return this.redaction.text(cell, name === errors ? 'error' : 'field', { instance: i, fn: fnOf(row) });
+        const part = name === errors ? 'error' : 'field';
+        return this.redaction.value(cell, { part, of: { instance: i, fn: fnOf(row) }, most: MOST_CELL });
       }),
     );
     return {

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from './errors.js';
 
-/** What a row of a source's table has in a column. Times are ISO 8601 texts. */
+/** What a row of a source's table has in a column. Times are ISO 8601 texts. Texts are whole: they are cut where they are shown. */
 export type TableCell = string | number | boolean | null;
 
 /** A page of a table in a system's own terms. */
@@ -29,7 +29,10 @@ export type TableVerb = 'run' | 'retry' | 'cancel' | 'discard' | 'pause' | 'resu
 /** Something of a row that is too large for a table. */
 export interface SourceField {
   readonly name: string;
-  readonly text: string;
+  /** As it was decoded: text, bytes, a `Date`, or what JSON can hold, with these in it. It is cut where it is shown. */
+  readonly value: unknown;
+  /** Most characters that are shown of each text in `value`, if the system has cut longer ones. */
+  readonly most?: number;
   /** Texts that programs wrote into a job, which an app may want to hide. */
   readonly part?: 'input' | 'output' | 'error';
 }
@@ -85,8 +88,6 @@ export type Columns<Row> = Readonly<Record<string, (row: Row) => unknown>>;
 
 /** Rows of a page, where the system does not say how many. */
 export const ROWS_OF_PAGE = 50;
-const LONGEST_CELL = 1000;
-const LONGEST_TEXT = 65_536;
 
 /** What can be done to a row as it is now. */
 export type VerbsOf<Row> = (row: Row) => readonly TableVerb[];
@@ -134,27 +135,17 @@ function toCell(value: unknown): TableCell {
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   if (typeof value === 'boolean') return value;
-  return typeof value === 'string' ? value.slice(0, LONGEST_CELL) : null;
+  return typeof value === 'string' ? value : null;
 }
 
-/** Texts and JSON of what is there. */
+/** Fields of what is there. */
 export function fieldsOf(
   values: Readonly<Record<string, unknown>>,
   parts: Readonly<Record<string, SourceField['part']>> = {},
 ): SourceField[] {
   return Object.entries(values).flatMap(([name, value]) => {
-    const text = textOf(value);
-    if (text === '') return [];
+    if (value === null || value === undefined || value === '') return [];
     const part = parts[name];
-    return [{ name, text: text.slice(0, LONGEST_TEXT), ...(part && { part }) }];
+    return [{ name, value, ...(part && { part }) }];
   });
-}
-
-function textOf(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  if (typeof value === 'string') return value;
-  if (value instanceof Date) return String(toCell(value) ?? '');
-  if (typeof value !== 'object') return String(value);
-  const plain = (_name: string, one: unknown) => (typeof one === 'bigint' ? String(one) : one);
-  return JSON.stringify(value, plain, 2);
 }

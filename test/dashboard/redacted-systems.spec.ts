@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ActReply, NativeView } from '../../lib/dashboard/api.js';
+import { JqClient } from 'nestjs-gearmonkey/jq';
+import { QlessClient } from 'nestjs-gearmonkey/qless';
+import type { ActReply, NativeRow, NativeView } from '../../lib/dashboard/api.js';
 import { eventually } from '../support/until.js';
 import { ask, json } from './http.js';
 import { FAILING, JOBS, SYSTEMS, useSystems, type SystemName } from './use-systems.js';
@@ -75,5 +77,81 @@ describe('a dashboard with `redact`', () => {
     const row = { view: failed, key: String(group?.[table.key ?? '']) };
     expect(await act({ action: 'retry', row })).toMatchObject({ changed: true, count: 1 });
     await eventually(() => expect(runs()).toBe(2));
+  });
+
+  /** The texts of a row's fields, by their names. */
+  async function fieldsOf(base: string, view: string, key: string): Promise<Record<string, string>> {
+    const { fields } = await json<NativeRow>(
+      base,
+      `/api/native/row?view=${view}&key=${encodeURIComponent(key)}`,
+    );
+    return Object.fromEntries(fields.map(({ name, text }) => [name, text]));
+  }
+
+  /** The row with this cell, by its columns. */
+  async function rowWith(base: string, view: string, cell: string): Promise<Record<string, unknown>> {
+    const { columns, rows } = await json<NativeView>(base, `/api/native?view=${view}&page=`);
+    const row = rows.find((cells) => cells.includes(cell));
+    return Object.fromEntries(columns.map((column, at) => [column, row?.[at]]));
+  }
+
+  it.each(['qless', 'jq'] as const)('is given messages of %s before they are cut', async (name) => {
+    const redact = ({ text }: { text: string }) => text.replaceAll(SECRET, '***');
+    const { base, fn } = await serve(name, { redact });
+    const input = JSON.stringify({ fails: `${'x'.repeat(998)}${SECRET} was refused` });
+    const { id = '' } = await json<ActReply>(base, '/api/act', { body: { fn, action: 'run', input } });
+    const { jobs, state, ends } = JOBS[name];
+    await eventually(async () => expect((await rowWith(base, jobs, id))[state]).toBe(ends[0]));
+    const shown = `${'x'.repeat(998)}**`;
+    expect(Object.values(await rowWith(base, jobs, id))).toContain(shown);
+    const fields = await fieldsOf(base, jobs, id);
+    expect(fields['message'] ?? fields['failure']).toContain('x*** was refused');
+    if (name === 'jq') expect(fields['attempts']).toContain(`"message": "${shown}"`);
+    if (name === 'qless') expect((await rowWith(base, 'failures', fn))['message']).toBe(shown);
+  });
+
+  it('is given what qless has as JSON without escapes, as the input that it is', async () => {
+    const parts: Record<string, string> = {};
+    const redact = ({ text, part }: { text: string; part: string }) => {
+      parts[text] = part;
+      return text.replace(/"password":"[^"]*"/g, '"password":"***"');
+    };
+    const { app, base, fn } = await serve('qless', { redact });
+    const data = { fails: 'it got {"password":"melon"}', password: SECRET };
+    const body = { fn, action: 'run', input: JSON.stringify(data) };
+    const { id = '' } = await json<ActReply>(base, '/api/act', { body });
+    await eventually(async () => expect((await rowWith(base, 'tracked', id))['state']).toBe('failed'));
+    const group = await fieldsOf(base, 'failures', String((await rowWith(base, 'failures', fn))['key']));
+    expect(group[`${id} data`]).toContain('"password":"***"');
+    expect(group[id]).toContain(JSON.stringify('it got {"password":"***"}').slice(0, -1));
+    expect(group[id]).not.toContain('melon');
+    expect(JSON.stringify(group)).not.toContain(SECRET);
+    expect(parts[JSON.stringify(data)]).toBe('input');
+
+    const client = app.get(QlessClient);
+    const jid = String(await client.queue('apart').put('klass', {}));
+    await (await client.jobs.get(jid))?.track();
+    const written = String.raw`{"pass\u0077ord": "${SECRET}", "url": "https:\/\/x"}`;
+    await redis.redis.hset(`ql:j:${jid}`, 'data', written);
+    expect((await fieldsOf(base, 'tracked', jid))['data']).toBe('{"password":"***","url":"https://x"}');
+  });
+
+  it('is given bytes of JQ as text, and those that are no text are hidden', async () => {
+    const redact = ({ text }: { text: string }) => text.replaceAll(SECRET, '***');
+    const { app, base, fn } = await serve('jq', { redact });
+    const odd = Buffer.from(`\xe9 ${SECRET}`, 'latin1');
+    const { id } = await app.get(JqClient).enqueue(fn, { text: Buffer.from(`a ${SECRET}`), odd });
+    const { argument = '' } = await fieldsOf(base, 'jobs', id);
+    expect(JSON.parse(argument)).toEqual({ text: 'a ***', odd: '(hidden)' });
+  });
+
+  it('is given no output of jobd that is no text: it is hidden', async () => {
+    const redact = ({ text }: { text: string }) => text.replaceAll(SECRET, '***');
+    const { base, table, enqueue } = await serve('jobd', { redact });
+    await enqueue();
+    const hex = Buffer.from(`\xe9 ${SECRET}`, 'latin1').toString('hex');
+    await table?.execute(`UPDATE ${table.table} SET stdout = x'${hex}', stderr = 'caf\\u00e9 ${SECRET}'`);
+    const { stdout, stderr } = await fieldsOf(base, 'rows', '1');
+    expect([stdout, stderr]).toEqual(['(hidden)', 'café ***']);
   });
 });

@@ -141,6 +141,45 @@ describe('the dashboard of', () => {
         ]).toEqual([...[view, key, true]]);
   });
 
+  it.each(SYSTEMS)('%s shows and changes no other row than the one that is named', async (name) => {
+    const { base, fn, views, act, row, native } = await serve(name);
+    const { id = '' } = await act({ action: 'run', input: JSON.stringify(FAILING[name]) });
+    const { jobs, key: column, state, ends } = JOBS[name];
+    await eventually(async () =>
+      expect(rowsOf(await native(jobs)).find((one) => String(one[column]) === id)?.[state]).toBe(ends[0]),
+    );
+    expect((await row(jobs, id)).fn).toBe(fn);
+    for (const key of [
+      ...[
+        '',
+        '.',
+        '..',
+        '%2e',
+        '%2e%2e',
+        '/',
+        '?',
+        '#',
+        '../names',
+        'null',
+        '[]',
+        '["x"]',
+        'undefined',
+        '\n',
+      ],
+      ...[`./${id}`, `${id}/`, `${id}?x`, `${id}#`, ` ${id}`, `${id}\0`, `0${id}`, `${id}.0`, `+${id}`],
+    ]) {
+      for (const view of views)
+        expect([
+          ...[view, key],
+          (await ask(base, `/api/native/row?view=${view}&key=${encodeURIComponent(key)}`)).status,
+        ]).toEqual([view, key, 404]);
+      for (const wrong of [key, '\ud800'])
+        expect([wrong, await act({ action: 'retry', row: { view: jobs, key: wrong } })]).toMatchObject([
+          ...[wrong, { count: 0 }],
+        ]);
+    }
+  });
+
   it('qless pauses and resumes a queue, cancels what recurs and shows statistics', async () => {
     const { app, fn, native, row, act } = await serve('qless');
     const client = app.get(QlessClient);
@@ -158,6 +197,24 @@ describe('the dashboard of', () => {
     expect(rowOf(await native('recurring'), 'jid', jid)).toMatchObject({ klass: 'klass', seconds: 3600 });
     expect(await on('recurring', jid, 'cancel')).toMatchObject({ count: 1 });
     expect((await native('recurring')).rows).toEqual([]);
+  });
+
+  it('qless shows a completed job, which has no queue, to those who may see all queues', async () => {
+    const auth = (request: object) => {
+      const { headers } = request as { headers: Record<string, string> };
+      return { name: 'eye', view: headers['x-all'] === 'yes' || (() => true), act: true };
+    };
+    const { base, act, mend } = await serve('qless', { auth });
+    mend();
+    const { id = '' } = await act({ action: 'run', input: '{}' });
+    const headers = { 'x-all': 'yes' };
+    const rowAs = async (asked: object) =>
+      rowOf(await json<NativeView>(base, '/api/native?view=tracked&page=', asked), 'jid', id);
+    await eventually(async () => expect(await rowAs({ headers })).toMatchObject({ state: 'complete' }));
+    expect(await rowAs({})).toBeUndefined();
+    const path = `/api/native/row?view=tracked&key=${id}`;
+    expect((await ask(base, path)).status).toBe(403);
+    expect(await json<NativeRow>(base, path, { headers })).toMatchObject({ fn: '' });
   });
 
   it('JQ cancels a job that waits, and refuses an argument that is no map', async () => {

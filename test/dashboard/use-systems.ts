@@ -8,7 +8,7 @@ import { qless, QlessClient, QlessModule } from 'nestjs-gearmonkey/qless';
 import type { InstanceView } from '../../lib/dashboard/api.js';
 import { useMaster } from '../jq/master/use-master.js';
 import { gate } from '../support/gate.js';
-import { sqliteFile } from '../support/job-rows.js';
+import { sqliteFile, type JobRows } from '../support/job-rows.js';
 import { useJobTables } from '../support/use-job-tables.js';
 import { useRedis } from '../support/use-redis.js';
 import { useServedApps, type Served } from './dashboard-app.js';
@@ -27,6 +27,12 @@ export const JOBS = {
 /** The input of a job that fails until `mend`. Rows of jobd have no input of their own. */
 export const FAILING = { qless: { fails: 1 }, jq: { fails: 1 }, jobd: { sig: 'fails' } } as const;
 
+/** The message of a job that fails: a text in its input. */
+function failureOf(input: unknown): string {
+  const { fails } = input as { fails?: unknown };
+  return typeof fails === 'string' ? fails : FAILURE;
+}
+
 interface System {
   readonly source: JobSource;
   readonly module: DynamicModule;
@@ -34,6 +40,8 @@ interface System {
   readonly views: readonly string[];
   readonly verbs: readonly string[];
   readonly run: NonNullable<InstanceView['run']>;
+  /** Of jobd. */
+  readonly table?: JobRows;
 }
 
 /** Apps with a dashboard and handlers of another system. Handlers of jobs that do not fail wait until the test ends. */
@@ -68,8 +76,10 @@ export function useSystems() {
       run: { fn: 'name', input: 'argument' },
     }),
     jobd: async (fn: string): Promise<System> => {
-      const { url: database, table } = await tables.table();
+      const rows = await tables.table();
+      const { url: database, table } = rows;
       return {
+        table: rows,
         source: jobd({ database, table, targets: [fn], pollInterval: 100 }),
         module: JobdModule.forRoot({ database, table }),
         enqueue: (app) => app.get(JobdClient).add(fn),
@@ -92,7 +102,8 @@ export function useSystems() {
       @Worker(fn)
       async work(input: unknown) {
         begun += 1;
-        if (isBroken && JSON.stringify(input).includes('fails')) throw new UnrecoverableError(FAILURE);
+        if (isBroken && JSON.stringify(input).includes('fails'))
+          throw new UnrecoverableError(failureOf(input));
         await held.passed;
         return {};
       }

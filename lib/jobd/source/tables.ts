@@ -4,7 +4,7 @@ import { failedIds } from '../storage/failed-rows.js';
 import { readTable, timeOf, verbsOf, VIEWS } from '../storage/job-tables.js';
 import type { JobsTable, JobStatus, TableNames } from '../storage/schema.js';
 import { insertRow } from './insert-row.js';
-import { plainRow, type TableRow } from './row-input.js';
+import type { TableRow } from './row-input.js';
 
 const PARTS = { stdout: 'output', stderr: 'output' } as const;
 
@@ -50,12 +50,12 @@ class RowActs {
   ) {}
 
   async open(id: string): Promise<SourceRow | undefined> {
-    const [row] = await this.rows([Number(id)]);
-    return row && { fn: String(row['target']), fields: fieldsOf(withTimes(plainRow(row)), PARTS) };
+    const [row] = await this.rows([idOf(id)]);
+    return row && { fn: String(row['target']), fields: fieldsOf(withTimes(row), PARTS) };
   }
 
   async act({ view, verb, key, fn }: TableRequest): Promise<number> {
-    const ids = view === 'failed' ? await failedIds(this.opened(), this.names, key) : [Number(key)];
+    const ids = view === 'failed' ? await failedIds(this.opened(), this.names, key) : [idOf(key)];
     const rows = (await this.rows(ids)).filter(({ target }) => target === fn);
     let count = 0;
     for (const row of rows) count += await this.change(row, verb);
@@ -89,6 +89,11 @@ class RowActs {
       queries.selectFrom(this.names.jobs).selectAll().where('id', 'in', known).execute(),
     ) as unknown as Promise<TableRow[]>;
   }
+}
+
+/** The id that a key stands for, in no other form than a table shows it; NaN for none. */
+function idOf(key: string): number {
+  return /^[1-9]\d{0,15}$/.test(key) ? Number(key) : Number.NaN;
 }
 
 /** Times are in seconds, 0 for none. */

@@ -15,6 +15,8 @@ const PARTS = {
   attempts: 'error',
 } as const;
 const MOST = 1000;
+/** Of a message, of which the master keeps sixteen times as much. */
+const SHOWN_OF_ATTEMPT = 1000;
 const MAX_DEPTH = 8;
 
 /** What people see of a master, and do to it, as far as the source's token may. */
@@ -47,14 +49,18 @@ async function enqueue(
 async function open(ask: Ask, view: string, id: string): Promise<SourceRow | undefined> {
   if (view !== 'jobs' && view !== 'failed') return undefined;
   const job = await jobOf(ask, id);
-  return job && { fn: String(job['name']), fields: fieldsOf(job, PARTS) };
+  if (!job) return undefined;
+  const fields = fieldsOf(job, PARTS).map((field) =>
+    field.name === 'attempts' ? { ...field, most: SHOWN_OF_ATTEMPT } : field,
+  );
+  return { fn: job.name, fields };
 }
 
 /** Of a name: its failed jobs, at most 1,000. Of a job: if it has this name. */
 async function act(ask: Ask, { view, verb, key, fn }: TableRequest): Promise<number> {
-  if (view === 'names') return key === fn ? actOnFailed(ask, verb, fn) : 0;
+  if (view === 'names') return key === fn && isName(fn) ? actOnFailed(ask, verb, fn) : 0;
   const job = await jobOf(ask, key);
-  if (job?.['name'] !== fn) return 0;
+  if (job?.name !== fn) return 0;
   const path = encodeURIComponent(key);
   if (verb === 'cancel') return changed(await ask('DELETE', `/job/${path}`));
   const isDead = job['status'] === 'error';
@@ -75,7 +81,9 @@ async function actOnFailed(ask: Ask, verb: TableRequest['verb'], name: string): 
   return Number((decode(toRaw(reply.body, MAX_DEPTH).bytes) as Fields)['count']);
 }
 
-async function jobOf(ask: Ask, id: string): Promise<Fields | undefined> {
+/** The job with this id: a text that leads elsewhere, such as to the list of jobs, is no id. */
+async function jobOf(ask: Ask, id: string): Promise<(Fields & { readonly name: string }) | undefined> {
+  if (!isName(id) || id === '.' || id === '..') return undefined;
   const missing = { isMissing: true };
   const reply = async (...asked: Parameters<Ask>) => {
     const answer = await ask(...asked);
@@ -83,11 +91,18 @@ async function jobOf(ask: Ask, id: string): Promise<Fields | undefined> {
     return answer;
   };
   try {
-    return await read(reply, `/api/jobs/${encodeURIComponent(id)}`);
+    const job = await read(reply, `/api/jobs/${encodeURIComponent(id)}`);
+    const { name } = job;
+    return job['id'] === id && typeof name === 'string' ? { ...job, name } : undefined;
   } catch (error) {
     if (error === missing) return undefined;
     throw error;
   }
+}
+
+/** Whether a URL can name it: without a name, a request is about all. */
+function isName(text: string): boolean {
+  return text !== '' && text.isWellFormed();
 }
 
 /** One that is gone or has another state meanwhile is left. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { fieldsOf, type SourceRow, type TableRequest } from '../../job/source-tables.js';
+import { fieldsOf, type SourceField, type SourceRow, type TableRequest } from '../../job/source-tables.js';
 import type { JobRecord } from '../wire/replies.js';
 import { putArguments } from '../wire/requests.js';
 import * as scripts from '../wire/scripts.js';
@@ -27,15 +27,14 @@ export async function act(ask: AskQless, { view, verb, key, fn }: TableRequest):
 export async function open(ask: AskQless, view: string, key: string): Promise<SourceRow | undefined> {
   if (view === 'failures') {
     const jobs = (await failedJobs(ask, key)).slice(0, SHOWN_FAILED);
-    const shown = jobs.map((job) => [job.jid, recordOf(job)] as const);
-    const parts = Object.fromEntries(jobs.map(({ jid }) => [jid, 'error'] as const));
-    return { fn: queueOf(key), fields: fieldsOf(Object.fromEntries(shown), parts) };
+    return jobs.length === 0 ? undefined : { fn: queueOf(key), fields: jobs.flatMap(failedFields) };
   }
   if (view === 'queues') {
+    if (!(await ask(scripts.queues)).some(({ name }) => name === key)) return undefined;
     const { wait, run, ...counts } = await ask(scripts.stats, key, Date.now() / MS_PER_SECOND);
     return { fn: key, fields: fieldsOf({ ...counts, 'waited (ms)': wait, 'ran (ms)': run }) };
   }
-  const job = view === 'tracked' ? await ask(scripts.get, key) : null;
+  const [job] = view === 'tracked' ? await tracked(ask, key) : [];
   if (!job) return undefined;
   const { data, failure, ...rest } = recordOf(job);
   return { fn: job.queue, fields: fieldsOf({ ...rest, data, failure }, PARTS) };
@@ -55,12 +54,12 @@ export async function put(
 }
 
 async function tracked(ask: AskQless, jid: string): Promise<JobRecord[]> {
-  const job = await ask(scripts.get, jid);
+  const job = jid === '' ? null : await ask(scripts.get, jid);
   return job?.tracked ? [job] : [];
 }
 
 async function cancelRecurring(ask: AskQless, jid: string, fn: string): Promise<number> {
-  const job = await ask(scripts.recurring, jid);
+  const job = jid === '' ? null : await ask(scripts.recurring, jid);
   return job?.queue === fn && (await ask(scripts.unrecur, jid)) ? 1 : 0;
 }
 
@@ -84,6 +83,13 @@ async function requeue(ask: AskQless, jobs: readonly JobRecord[]): Promise<numbe
     count += 1;
   }
   return count;
+}
+
+/** A failed job, and apart from it the input. */
+function failedFields(job: JobRecord): SourceField[] {
+  const { data, ...rest } = recordOf(job);
+  const [about, input] = [job.jid, `${job.jid} data`];
+  return fieldsOf({ [about]: rest, [input]: data }, { [about]: 'error', [input]: 'input' });
 }
 
 /** Times as people read them. */

@@ -6,7 +6,8 @@
 --   inspect_worker, counts, list_names
 
 local MAX_SCAN = 1000
-local MAX_LISTED_MESSAGE_BYTES = 1000
+-- As of attempts.
+local MAX_LISTED_MESSAGE_BYTES = 16000
 
 --- By bytes, as Redis orders members of equal scores; `<` would follow the server's locale.
 local function precedes(one, other)

@@ -26,7 +26,8 @@
 local HANDED = { pushing = true, running = true }
 local ENDED = { done = true, error = true }
 local MAX_ATTEMPTS_KEPT = 20
-local MAX_MESSAGE_BYTES = 1000
+-- People are shown less: a pattern that hides secrets finds those that end behind it.
+local MAX_MESSAGE_BYTES = 16000
 
 --- The status that clients see: a job that is being pushed waits until its worker has answered.
 local function status_of(job)
