@@ -119,7 +119,7 @@ export interface NativeView {
   readonly actions: readonly (readonly Action[])[];
 }
 
-/** GET api/native/row?i&view&key: all of a row. Its texts are cut at 64 KiB. */
+/** GET api/native/row?i&view&key: all of a row. Its texts are cut at 65,536 characters. */
 export interface NativeRow {
   readonly fn: string;
   readonly fields: readonly {
