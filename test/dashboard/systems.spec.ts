@@ -4,6 +4,7 @@ import type { DashboardModuleOptions } from 'nestjs-gearmonkey/dashboard';
 import { JqClient } from 'nestjs-gearmonkey/jq';
 import { QlessClient } from 'nestjs-gearmonkey/qless';
 import type {
+  Action,
   ActReply,
   FunctionView,
   LiveEvents,
@@ -178,6 +179,25 @@ describe('the dashboard of', () => {
           ...[wrong, { count: 0 }],
         ]);
     }
+  });
+
+  it.each(SYSTEMS)('%s does nothing to a row but what it offers: rights are for that', async (name) => {
+    const { fn, views, verbs, act, native } = await serve(name);
+    const { id = '' } = await act({ action: 'run', input: JSON.stringify(FAILING[name]) });
+    const { jobs, key: column, state, ends } = JOBS[name];
+    const find = async () => rowsOf(await native(jobs)).find((one) => String(one[column]) === id);
+    await eventually(async () => expect((await find())?.[state]).toBe(ends[0]));
+    for (const view of views) {
+      const table = await native(view);
+      const at = rowsOf(table).findIndex((row) => row[table.functions ?? ''] === fn);
+      const key = String(rowsOf(table)[at]?.[table.key ?? '']);
+      for (const action of verbs.filter((verb) => at >= 0 && !table.actions[at]?.includes(verb as Action)))
+        if (view !== 'queues')
+          expect([view, action, await act({ action, row: { view, key } })]).toMatchObject([
+            ...[view, action, { count: 0 }],
+          ]);
+    }
+    expect((await find())?.[state]).toBe(ends[0]);
   });
 
   it('qless pauses and resumes a queue, cancels what recurs and shows statistics', async () => {

@@ -5,7 +5,7 @@ import { fieldsOf, type SourceRow, type SourceTables, type TableRequest } from '
 import { pack, type Packable } from '../message-pack/pack.js';
 import { toRaw } from '../message-pack/unpack.js';
 import { refused, type MasterReply } from './master-http.js';
-import { read, readTable, VIEWS, type Ask, type Fields } from './master-tables.js';
+import { jobVerbs, NAME_VERBS, read, readTable, VIEWS, type Ask, type Fields } from './master-tables.js';
 
 const PARTS = {
   argument: 'input',
@@ -58,9 +58,10 @@ async function open(ask: Ask, view: string, id: string): Promise<SourceRow | und
 
 /** Of a name: its failed jobs, at most 1,000. Of a job: if it has this name. */
 async function act(ask: Ask, { view, verb, key, fn }: TableRequest): Promise<number> {
-  if (view === 'names') return key === fn && isName(fn) ? actOnFailed(ask, verb, fn) : 0;
+  if (view === 'names')
+    return key === fn && isName(fn) && NAME_VERBS.includes(verb) ? actOnFailed(ask, verb, fn) : 0;
   const job = await jobOf(ask, key);
-  if (job?.name !== fn) return 0;
+  if (job?.name !== fn || !jobVerbs(job).includes(verb)) return 0;
   const path = encodeURIComponent(key);
   if (verb === 'cancel') return changed(await ask('DELETE', `/job/${path}`));
   const isDead = job['status'] === 'error';

@@ -45,7 +45,8 @@ interface List {
   readonly verbsOf?: VerbsOf<Fields>;
 }
 
-/** What can be done to a job of a status. */
+/** What can be done to the failed jobs of a name. */
+export const NAME_VERBS: readonly TableVerb[] = ['retry', 'discard'];
 const JOB_VERBS: Readonly<Record<string, readonly TableVerb[]>> = {
   queued: ['cancel'],
   retrying: ['retry', 'discard'],
@@ -58,12 +59,12 @@ const LISTS: Readonly<Record<Exclude<View, 'constraints'>, List>> = {
   names: {
     ...{ path: '/api/names', list: 'names', columns: NAMES },
     about: { functions: 'name', key: 'name' },
-    verbsOf: ({ error }) => (Number(error) > 0 ? ['retry', 'discard'] : []),
+    verbsOf: ({ error }) => (Number(error) > 0 ? NAME_VERBS : []),
   },
   jobs: {
     ...{ path: '/api/jobs', list: 'jobs', columns: JOBS },
     about: { functions: 'name', errors: 'message', key: 'id', opens: true },
-    verbsOf: ({ status }) => JOB_VERBS[String(status)] ?? [],
+    verbsOf: jobVerbs,
   },
   failed: {
     ...{ path: '/api/dead-letters', list: 'jobs', columns: JOBS },
@@ -72,6 +73,11 @@ const LISTS: Readonly<Record<Exclude<View, 'constraints'>, List>> = {
   },
   workers: { path: '/api/workers', list: 'workers', columns: WORKERS, about: {} },
 };
+
+/** What can be done to a job as it is. */
+export function jobVerbs({ status }: Fields): readonly TableVerb[] {
+  return JOB_VERBS[String(status)] ?? [];
+}
 
 /** A page of a table. @param view one of `VIEWS` @throws JqRefusedError if the token may not read it, InvalidOptionError */
 export async function readTable(ask: Ask, view: string, page: string): Promise<SourceTable> {

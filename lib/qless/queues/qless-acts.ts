@@ -5,6 +5,7 @@ import { putArguments } from '../wire/requests.js';
 import * as scripts from '../wire/scripts.js';
 import type { AskQless } from './ask-qless.js';
 import { failedJobs, queueOf } from './failed-groups.js';
+import { GROUP_VERBS, jobVerbs } from './qless-tables.js';
 
 const PARTS = { data: 'input', failure: 'error' } as const;
 const SHOWN_FAILED = 20;
@@ -18,7 +19,8 @@ export async function act(ask: AskQless, { view, verb, key, fn }: TableRequest):
   }
   if (view === 'recurring' && verb === 'cancel') return cancelRecurring(ask, key, fn);
   const found = view === 'failures' ? await failedJobs(ask, key) : await tracked(ask, key);
-  const jobs = found.filter(({ queue }) => queue === fn);
+  const verbs = view === 'failures' ? () => GROUP_VERBS : jobVerbs;
+  const jobs = found.filter((job) => job.queue === fn && verbs(job).includes(verb));
   if (verb === 'cancel' || verb === 'discard') return cancel(ask, jobs);
   return verb === 'retry' ? requeue(ask, jobs) : 0;
 }

@@ -33,7 +33,7 @@ const TABLES: Readonly<Record<View, ReadTable>> = {
         last: ({ last }) => last,
       },
       page,
-      () => ['retry', 'discard'],
+      () => GROUP_VERBS,
     ),
     ...{ functions: 'queue', errors: 'message', key: 'key', opens: true },
   }),
@@ -79,7 +79,11 @@ const JOB_COLUMNS = {
   failure: ({ failure }: JobRecord) => failure?.message,
 };
 
-function jobVerbs({ state }: JobRecord): readonly TableVerb[] {
+/** What can be done to the failed jobs of a group. */
+export const GROUP_VERBS: readonly TableVerb[] = ['retry', 'discard'];
+
+/** What can be done to a job as it is. */
+export function jobVerbs({ state }: JobRecord): readonly TableVerb[] {
   if (state === 'complete') return [];
   return state === 'failed' ? ['retry', 'cancel'] : ['cancel'];
 }
