@@ -86,7 +86,7 @@ export interface EngineSettings {
   readonly backoff_cap: number;
   readonly grace: number;
   readonly push_timeout: number;
-  /** After how long a push counts as lost with its master. */
+  /** After how long a push counts as lost with its master, from when the job was handed out. */
   readonly push_lease: number;
   readonly max_pushes: number;
   readonly suspect: number;
@@ -110,8 +110,10 @@ export interface EngineSettings {
   readonly longest_poll: number;
 }
 
+/** Time for a master to read which jobs it is to push. */
+export const PUSH_READING_MS = 2500;
 /** Time for a master to record how a push ended. */
-const PUSH_LEASE_MARGIN_MS = 5000;
+const PUSH_RECORDING_MS = 2500;
 const POLL_MARGIN_MS = 5000;
 
 /** @throws InvalidOptionError */
@@ -128,7 +130,7 @@ export function engineSettings(options: EngineOptions = {}): EngineSettings {
     backoff_cap: ms('backoffCap', '5m'),
     grace: ms('grace', '2s'),
     push_timeout: pushTimeout,
-    push_lease: pushTimeout + PUSH_LEASE_MARGIN_MS,
+    push_lease: PUSH_READING_MS + pushTimeout + PUSH_RECORDING_MS,
     max_pushes: count('maxPushes', 64, 1),
     suspect: ms('suspect', '1s'),
     suspect_cap: ms('suspectCap', '60s'),

@@ -1,12 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
+import { realNow } from '../../job/real-time.js';
 import { isReply } from '../../redis/redis-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { pauseAfter } from '../../redis/retry.js';
 import { EngineUnavailableError } from './engine-errors.js';
 import type { EngineLife } from './engine-life.js';
 import type { Operation } from './operations.js';
+import { PUSH_READING_MS } from './settings.js';
 import { turn, type Argument, type TurnReply } from './turn.js';
 
 /** Two at a time keep Redis busy while replies travel. */
@@ -132,7 +134,10 @@ export class TurnQueue {
     const redis = await this.connection.ready(REDIS_WAIT_MS);
     const limit = handsOut() ? MAX_PUSHES : 0;
     const seed = randomInt(MAX_SEED);
-    return turn.run(redis, [prefix], now?.() ?? '', settings, seed, sweep, limit, operations);
+    const sent = realNow();
+    const reply = await turn.run(redis, [prefix], now?.() ?? '', settings, seed, sweep, limit, operations);
+    // After a stop of this process other workers may have these jobs, or get them when a sweep finds the push lost.
+    return realNow() - sent > PUSH_READING_MS ? { ...reply, handed: [] } : reply;
   }
 
   private settle({ operation, resolve, reject }: Pending, reply: unknown): void {

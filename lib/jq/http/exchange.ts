@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { realNow } from '../../job/real-time.js';
 
 /** A request whose body and reply are bytes. */
 export type ExchangeOptions = Pick<
@@ -58,6 +59,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   private controller?: Dispatcher.DispatchController;
   private signal?: AbortSignal;
   private timer?: NodeJS.Timeout;
+  /** When its time is over, by `realNow`. */
+  private until = Infinity;
   /** Why it was aborted, perhaps before it had a connection. */
   private reason?: Error;
   private readonly abort = (): void => this.giveUp(this.signal?.reason as Error);
@@ -75,6 +78,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   endAfter(timeout: number): void {
+    this.until = realNow() + timeout;
     this.timer = setTimeout(
       () => this.giveUp(new ExchangeTimeoutError(this.controller !== undefined)),
       timeout,
@@ -85,6 +89,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.controller = controller;
     if (this.signal?.aborted) this.abort();
     else if (this.reason) controller.abort(this.reason);
+    // The process was stopped or busy, so that its timer is late, too.
+    else if (realNow() >= this.until) this.giveUp(new ExchangeTimeoutError(false));
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {

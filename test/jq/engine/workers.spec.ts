@@ -332,6 +332,23 @@ describe('workers', () => {
     await expect(rig.handOutOne()).resolves.toMatchObject({ id, worker, attempt: 2 });
   });
 
+  it('keep what they accepted before an outage that outlasts the push: its master reports that after it', async () => {
+    const [accepted, unanswered] = [await rig.enqueue({ maxRetry: 0 }), await rig.enqueue({ maxRetry: 0 })];
+    await rig.worker({ maxJobs: 2 });
+    await rig.pass(0);
+    const [job] = await rig.handOut();
+    await rig.outage(12_000);
+    await rig.pass(9000);
+    await expect(rig.handOut()).resolves.toEqual([]);
+    expect(job).toMatchObject({ id: accepted, attempt: 1 });
+    if (job) await rig.answer(job, 'accepted');
+    await rig.pass(999);
+    await expect(rig.handOut()).resolves.toEqual([]);
+    await rig.pass(1);
+    await expect(rig.handOutOne()).resolves.toMatchObject({ id: unanswered, attempt: 2 });
+    await expect(rig.view(accepted)).resolves.toMatchObject({ status: 'running', retryCount: 0 });
+  });
+
   it('are not blamed for a pull whose reply never came to its master, nor is the job', async () => {
     const id = await rig.enqueue({ maxRetry: 0, timeout: 1 });
     const puller = await rig.puller();

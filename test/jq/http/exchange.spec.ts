@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, buildConnector } from 'undici';
 import { exchange } from '../../../lib/jq/http/exchange.js';
 import { gate } from '../../support/gate.js';
+import { holdEventLoop } from '../../support/hold-event-loop.js';
 import { eventually, until } from '../../support/until.js';
 
 const TIMEOUT_MS = 200;
@@ -55,6 +56,18 @@ describe('an exchange whose time is over', () => {
     await expect(reply).rejects.toMatchObject({ code: 'EXCHANGE_TIMEOUT', wasSent: false });
     may.open();
     await connected.passed;
+    await expect(ask()).rejects.toMatchObject({ wasSent: true });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is not sent on a connection that comes late because the process was busy, before any timer', async () => {
+    const connect = buildConnector({});
+    const late: buildConnector.connector = (options, callback) =>
+      connect(options, (...result: Parameters<buildConnector.Callback>) => {
+        holdEventLoop(TIMEOUT_MS);
+        callback(...result);
+      });
+    await expect(ask(late)).rejects.toMatchObject({ code: 'EXCHANGE_TIMEOUT', wasSent: false });
     await expect(ask()).rejects.toMatchObject({ wasSent: true });
     expect(requests).toHaveLength(1);
   });

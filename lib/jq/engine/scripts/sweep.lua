@@ -7,7 +7,7 @@
 
 --- Masters sweep each second. If none has for so long, in ms, workers could not be heard.
 local GAP = 3000
---- Within so long after an outage, in ms, workers repeat what they have to report.
+--- Within so long after an outage, in ms, masters and workers repeat what they have to report.
 local REPORTS = 10000
 
 --[[
@@ -29,18 +29,18 @@ local function sweep_delayed()
   end
 end
 
---- Jobs whose time was up in an outage, or is soon after it, may have ended in time: their workers could not report that.
+--- Jobs whose time was up in an outage, or is soon after it, may have been accepted or have ended in time: this could not be reported.
 local function sweep_deadlines(since)
   for _, id in ipairs(due('deadlines')) do
     local job = read_handled(id)
     if not job then
       call('ZREM', prefix .. 'deadlines', id)
+    elseif turn.now < since + REPORTS then
+      call('ZADD', prefix .. 'deadlines', since + REPORTS, id)
     elseif job.state == 'pushing' then
       -- Its master died, or could not report the outcome of the push: the worker is not blamed.
       detach(id, job)
       put_back(id, job, 'open', 'unanswered')
-    elseif turn.now < since + REPORTS then
-      call('ZADD', prefix .. 'deadlines', since + REPORTS, id)
     else
       detach(id, job)
       fail(id, job, 'timeout', 'it took longer than ' .. job.timeout .. ' s', nil, true)
