@@ -1,8 +1,10 @@
+import { realNow } from '../../job/real-time.js';
 import * as operations from './operations.js';
 import type { PullCount } from '../wire/requests.js';
 import type { HandedJob, JobView } from './operations.js';
 import { PullWaits } from './pull-waits.js';
 import type { EngineLife } from './engine-life.js';
+import { READING_MS } from './settings.js';
 import type { TurnQueue } from './turn-queue.js';
 
 /** The most workers whose names are remembered. */
@@ -67,11 +69,12 @@ export class LongPolls {
     let isOver = false;
     while (!isOver && this.life.may('hold')) {
       const waiter = this.pulls.wait(worker, this.namesOf.get(worker), until - performance.now(), signal);
+      const asked = realNow();
       try {
         const { status, job, names } = await this.turns.run(operations.pull(worker, count));
         if (status === 'unknown worker') return status;
         const isNew = this.remember(worker, names);
-        const isTaken = job !== undefined && (await this.turns.run(operations.accept(job)));
+        const isTaken = job !== undefined && (await this.take(job, asked));
         // If there is no job for this worker, there is none for others that want the same names.
         if (status === 'none' && !isNew) words.clear();
         if (isTaken) return job;
@@ -88,6 +91,13 @@ export class LongPolls {
       }
     }
     return undefined;
+  }
+
+  /** Whether its worker has it. If that is known late, as this process was stopped, its time may be up: it counts anew. */
+  private async take(job: HandedJob, asked: number): Promise<boolean> {
+    const isTaken = await this.turns.run(operations.accept(job));
+    if (!isTaken || realNow() - asked <= READING_MS) return isTaken;
+    return this.turns.run(operations.confirm(job.worker, { jobId: job.id, attempt: job.attempt }));
   }
 
   wakeEnd(id: string): void {

@@ -110,10 +110,10 @@ export interface EngineSettings {
   readonly longest_poll: number;
 }
 
-/** Time for a master to read which jobs it is to push. */
-export const PUSH_READING_MS = 2500;
+/** Time for a master to read which jobs it has handed out: what is read later may be another worker's by then. */
+export const READING_MS = 2500;
 /** Time for a master to record how a push ended. */
-const PUSH_RECORDING_MS = 2500;
+const RECORDING_MS = 2500;
 const POLL_MARGIN_MS = 5000;
 
 /** @throws InvalidOptionError */
@@ -130,7 +130,7 @@ export function engineSettings(options: EngineOptions = {}): EngineSettings {
     backoff_cap: ms('backoffCap', '5m'),
     grace: ms('grace', '2s'),
     push_timeout: pushTimeout,
-    push_lease: PUSH_READING_MS + pushTimeout + PUSH_RECORDING_MS,
+    push_lease: READING_MS + pushTimeout + RECORDING_MS,
     max_pushes: count('maxPushes', 64, 1),
     suspect: ms('suspect', '1s'),
     suspect_cap: ms('suspectCap', '60s'),

@@ -8,7 +8,7 @@ import { pauseAfter } from '../../redis/retry.js';
 import { EngineUnavailableError } from './engine-errors.js';
 import type { EngineLife } from './engine-life.js';
 import type { Operation } from './operations.js';
-import { PUSH_READING_MS } from './settings.js';
+import { READING_MS } from './settings.js';
 import { turn, type Argument, type TurnReply } from './turn.js';
 
 /** Two at a time keep Redis busy while replies travel. */
@@ -136,8 +136,8 @@ export class TurnQueue {
     const seed = randomInt(MAX_SEED);
     const sent = realNow();
     const reply = await turn.run(redis, [prefix], now?.() ?? '', settings, seed, sweep, limit, operations);
-    // After a stop of this process other workers may have these jobs, or get them when a sweep finds the push lost.
-    return realNow() - sent > PUSH_READING_MS ? { ...reply, handed: [] } : reply;
+    // This process was stopped: a sweep has queued them again, or will.
+    return realNow() - sent > READING_MS ? { ...reply, handed: [] } : reply;
   }
 
   private settle({ operation, resolve, reject }: Pending, reply: unknown): void {

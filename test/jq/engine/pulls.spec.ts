@@ -90,6 +90,18 @@ describe('pulls that wait', () => {
     await expect(next).resolves.toMatchObject({ id: second });
   });
 
+  it('of a worker that was forgotten end as soon as any master hears of it', async () => {
+    const worker = await puller(['mine']);
+    const waiting = pull(worker);
+    await until(async () => (await used.redis.exists('{jq}:pullers')) === 1);
+    await used.redis.flushall();
+    const other = new JqEngine({ connection: used.url });
+    await other.start();
+    await expect(other.ping(worker)).resolves.toBe(false);
+    await other.close();
+    await expect(waiting).resolves.toBe('unknown worker');
+  });
+
   it('get nothing once the engine has stopped', async () => {
     const worker = await puller(['mine']);
     await enqueue('mine');

@@ -125,10 +125,13 @@ local function trust(worker, worker_row)
   revive(worker, worker_row, true)
 end
 
---- A worker's own request. Nil for an unknown worker.
+--- A worker's own request. Nil for an unknown worker: its pulls that wait get no job any more, and ask again to end.
 local function heard(worker, pinged)
   local worker_row = read_worker(worker)
-  if not worker_row then return nil end
+  if not worker_row then
+    call('PUBLISH', prefix .. 'ready', cjson.encode({ '@' .. worker }))
+    return nil
+  end
   if pinged and not worker_row.pinged then
     worker_row.pinged, worker_row.is_heard = true, false
     call('HSET', prefix .. 'worker:' .. worker, 'pinged', 1)
