@@ -2,13 +2,18 @@ import { toCause } from '../../job/cause.js';
 import { GearMonkeyError } from '../../job/errors.js';
 import type { EngineSettings } from './settings.js';
 
-/** Redis did not answer, or refused. `cause` has the details, which are not for clients. The request may have been executed. */
+/** Redis did not answer, or refused, or the master is shutting down. `cause` has the details, which are not for clients. The request may have been executed. */
 export class EngineUnavailableError extends GearMonkeyError {
   readonly code = 'UNAVAILABLE';
 
-  constructor(cause: unknown) {
-    super("Redis can't be asked now. Try again soon.", { cause: toCause(cause) });
+  constructor(cause: unknown, message = "Redis can't be asked now. Try again soon.") {
+    super(message, { cause: toCause(cause) });
   }
+}
+
+/** Why a master that hands out no more jobs takes no request. */
+export function shuttingDown(): EngineUnavailableError {
+  return new EngineUnavailableError(undefined, 'The master is shutting down. Try again soon.');
 }
 
 /** The queue is full. Nothing was written. */

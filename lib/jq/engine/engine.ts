@@ -214,7 +214,7 @@ export class JqEngine {
     this.sweepWithin(LONGEST_SLEEP_MS);
   }
 
-  /** Hands out no more jobs, and answers waiting requests with the present state. */
+  /** Hands out no more jobs, answers waiting requests with the present state, and lets no more wait. */
   stop(): void {
     if (this.life.enter('stopping')) this.polls.wakeAll();
   }

@@ -3,6 +3,7 @@ import * as operations from './operations.js';
 import type { PullCount } from '../wire/requests.js';
 import type { HandedJob, JobView } from './operations.js';
 import { PullWaits } from './pull-waits.js';
+import { shuttingDown } from './engine-errors.js';
 import type { EngineLife } from './engine-life.js';
 import { READING_MS } from './settings.js';
 import type { TurnQueue } from './turn-queue.js';
@@ -25,15 +26,22 @@ export class LongPolls {
     private readonly reassigned: () => Promise<void> | undefined,
   ) {}
 
-  /** The job once it has ended, or its state when the time is over or the signal aborts. */
+  /**
+   * The job once it has ended, or its state when the time is over or the signal aborts.
+   *
+   * @throws EngineUnavailableError if it would have to wait and the engine has stopped: a client that got its state would ask again at once
+   */
   async end(id: string, ms: number, signal?: AbortSignal): Promise<JobView | undefined> {
     const until = performance.now() + ms;
+    const isRefused = ms > 0 && !this.life.may('hold');
     for (;;) {
       const left = this.life.may('hold') ? Math.max(0, until - performance.now()) : 0;
       const waiter = this.ends.wait(id, left, signal);
       try {
         const view = await this.turns.run(operations.read(id, left > 0 ? 'wait' : 'read'));
-        if (!view || operations.hasEnded(view) || left === 0) return view;
+        if (!view || operations.hasEnded(view)) return view;
+        if (isRefused) throw shuttingDown();
+        if (left === 0) return view;
         await waiter.woken;
         // A client that has disconnected has not read a result.
         if (signal?.aborted) return view;
@@ -43,13 +51,18 @@ export class LongPolls {
     }
   }
 
-  /** Returns a job; `undefined` when the time is over or the signal aborts; or why the worker can get none. */
+  /**
+   * Returns a job; `undefined` when the time is over or the signal aborts; or why the worker can get none.
+   *
+   * @throws EngineUnavailableError if the engine has stopped
+   */
   async pull(
     worker: string,
     ms: number,
     signal?: AbortSignal,
     count = operations.UNCOUNTED,
   ): Promise<HandedJob | undefined | 'unknown worker'> {
+    if (!this.life.may('hold')) throw shuttingDown();
     /** The wake-ups that it has not used or handed on. */
     const words = new Map<string, number>();
     try {

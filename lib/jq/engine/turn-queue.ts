@@ -5,7 +5,7 @@ import { realNow } from '../../job/real-time.js';
 import { isReply } from '../../redis/redis-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { pauseAfter } from '../../redis/retry.js';
-import { EngineUnavailableError } from './engine-errors.js';
+import { EngineUnavailableError, shuttingDown } from './engine-errors.js';
 import type { EngineLife } from './engine-life.js';
 import type { Operation } from './operations.js';
 import { READING_MS } from './settings.js';
@@ -62,8 +62,7 @@ export class TurnQueue {
   /** @throws EngineUnavailableError */
   run<Reply>(operation: Operation<Reply>): Promise<Reply> {
     return new Promise<unknown>((resolve, reject) => {
-      if (!this.options.life.may('answer'))
-        return reject(new EngineUnavailableError('the master is shutting down'));
+      if (!this.options.life.may('answer')) return reject(shuttingDown());
       const { args } = operation;
       this.pending.push({ operation, args, bytes: sizeOf(args), resolve, reject });
       this.schedule();
@@ -136,7 +135,7 @@ export class TurnQueue {
     const seed = randomInt(MAX_SEED);
     const sent = realNow();
     const reply = await turn.run(redis, [prefix], now?.() ?? '', settings, seed, sweep, limit, operations);
-    // This process was stopped: a sweep has queued them again, or will.
+    // Read late, as this process was stopped: a sweep has queued these jobs again, or will.
     return realNow() - sent > READING_MS ? { ...reply, handed: [] } : reply;
   }
 

@@ -107,7 +107,7 @@ describe('pulls that wait', () => {
     await enqueue('mine');
     const waiting = pull(await puller(['other']));
     engine.stop();
-    await expect(pull(worker)).resolves.toBeUndefined();
     await expect(waiting).resolves.toBeUndefined();
+    await expect(engine.pull(worker, MINUTE)).rejects.toThrow('The master is shutting down.');
   });
 });

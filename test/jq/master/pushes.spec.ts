@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { eventually, until } from '../../support/until.js';
+import { gate } from '../../support/gate.js';
 import { freePort } from '../../support/free-port.js';
 import { vector } from '../message-pack/vectors.js';
 import type { Http } from './http.js';
@@ -197,6 +198,29 @@ describe('pushes to workers', () => {
     const other = await master.another({ prefix: '{closing}:' });
     await expect(other.job(id)).resolves.toMatchObject({ body: { status: 'running' } });
     await expect(closing.job(id)).rejects.toThrow();
+  });
+
+  it('keep a master from closing, and no request waits for it meanwhile: it is to come again later', async () => {
+    const closing = await master.another({ prefix: '{slow}:' });
+    const answered = gate();
+    const worker = await plainWorker(
+      (push, response) => void answered.passed.then(() => accept(push, response)),
+    );
+    await closing.register({ url: worker.url });
+    const id = await closing.enqueue();
+    await eventually(() => expect(worker.pushes.length).toBeGreaterThan(0));
+    const puller = await closing.register({ names: ['other'] });
+    const waiting = closing.pull(puller, 60);
+    await until(() => master.redis.redis.exists('{slow}:pullers'));
+    const closed = closing.master.close();
+    await expect(waiting).resolves.toMatchObject({ status: 204 });
+    const late = [closing.pull(puller, 60), closing.call('GET', `/job/${id}/polling?timeout=60`)];
+    for (const { status: code, headers } of await Promise.all(late)) {
+      expect([code, headers.get('retry-after')]).toEqual([503, '1']);
+    }
+    await expect(closing.call('GET', `/job/${id}/polling?timeout=0`)).resolves.toMatchObject({ status: 408 });
+    answered.open();
+    await closed;
   });
 });
 
