@@ -332,6 +332,15 @@ describe('workers', () => {
     await expect(rig.handOutOne()).resolves.toMatchObject({ id, worker, attempt: 2 });
   });
 
+  it('whose hash was deleted by hand are passed over, and stop no turn', async () => {
+    const [deleted, worker] = [await rig.worker(), await rig.worker()];
+    await used.redis.del(`${rig.prefix}worker:${deleted}`);
+    await rig.enqueue();
+    await expect(rig.handOutOne()).resolves.toMatchObject({ worker });
+    await rig.enqueue();
+    await expect(rig.handOut()).resolves.toEqual([]);
+  });
+
   it('keep what they accepted before an outage that outlasts the push: its master reports that after it', async () => {
     const [accepted, unanswered] = [await rig.enqueue({ maxRetry: 0 }), await rig.enqueue({ maxRetry: 0 })];
     await rig.worker({ maxJobs: 2 });

@@ -11,12 +11,20 @@ local MAX_ASKED = 100
 --- The least busy free worker of a class, at or after a place, that knows the name; how busy; whether any was free.
 local function idle_from(class, name, start, count)
   local free = prefix .. 'free:' .. class
-  for rank = start, start + count - 1 do
+  local rank = start
+  while rank < start + count do
     local row = call('ZRANGE', free, rank, rank, 'WITHSCORES')
     if not row[1] then return nil, nil, nil, rank > start end
     local worker = row[1]
     local worker_row = read_worker(worker)
-    if knows(worker, worker_row, name) then return worker, worker_row, tonumber(row[2]), true end
+    if not worker_row then
+      -- Its hash was deleted by hand, or evicted.
+      call('ZREM', free, worker)
+    elseif knows(worker, worker_row, name) then
+      return worker, worker_row, tonumber(row[2]), true
+    else
+      rank = rank + 1
+    end
     turn.looks = turn.looks + 1
   end
   return nil, nil, nil, true
