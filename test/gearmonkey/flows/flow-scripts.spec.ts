@@ -28,10 +28,10 @@ describe('The scripts of flows', () => {
   const ttl = (id: number, of = fn) => redis().ttl(job(id, of));
   const flow = () => flowKey(keysOf(fn).jobs, NAME);
 
-  const settle = (review = false, orphans: string[] = [], of = fn) =>
+  const settle = (review = false, orphans: string[] = [], of = fn, now = NOW) =>
     flows.settleFunctions(
       (ask) => ask(redis()),
-      () => NOW,
+      () => now,
       [of],
       { review, orphans },
     );
@@ -332,6 +332,33 @@ describe('The scripts of flows', () => {
         await settle(true);
         expect(await noted()).toEqual([]);
       });
+    });
+
+    it('of a function without a worker lets go what it could read, when a plain worker has ended it', async () => {
+      const other = `${fn}-other`;
+      await enqueue(redis(), fn, ['a', 'b']);
+      await run();
+      await after([plain(1)], { fn: other });
+      await after([plain(2)], { fn: other });
+      await run();
+      await redis().hset(job(1, other), 'status', 'success');
+      await redis().hset(job(2, other), 'status', 'success');
+      await settle(true);
+      expect([await field(1, 'held'), await field(2, 'held')]).toEqual(['0', '0']);
+      for (const id of [1, 2]) expect(await ttl(id)).toBeGreaterThan(0);
+    });
+
+    it('is noticed in its turn when a plain worker has ended it, also behind the last of very many', async () => {
+      const { members } = keysOf(fn);
+      await redis().zadd(members, ...Array.from({ length: 1009 }, (_, index) => [1, index]).flat());
+      for (const id of await redis().zrange(members, 0, -1)) await redis().hset(job(id), 'status', 'busy');
+      const ended = [0, 217, 218, 926, 927, 1008];
+      const ids = await Promise.all(ended.map(async (at) => (await redis().zrange(members, at, at))[0] ?? ''));
+      for (const id of ids) await redis().hset(job(id), 'status', 'success');
+      // It looks at 300 from the place 927 on.
+      await settle(true, [], fn, 1_002_000);
+      const found = await Promise.all(ids.map((id) => redis().zscore(members, id)));
+      expect(found).toEqual([null, null, '1', '1', null, null]);
     });
 
     it.each([

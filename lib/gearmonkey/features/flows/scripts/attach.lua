@@ -45,6 +45,9 @@ local function attach(k, id, child, parents)
     local pk, key = parent.k, parent.k.jobs .. parent.id
     call('RPUSH', k.jobs .. id .. ':parents', parent.id .. ':' .. parent.mark .. ':' .. pk.fn)
     call('HINCRBY', key, 'held', '1')
+    -- Either may have no worker of this package: the parent is kept until the end of this job is noticed.
+    note_function(k.fn, pk.fn)
+    note_function(pk.fn, k.fn)
     if parent.status == 'success' or parent.status == 'error' then
       local left = call('TTL', key)
       if left > 0 then call('HSET', key, 'kept', left) end
@@ -52,7 +55,6 @@ local function attach(k, id, child, parents)
       if parent.status == 'error' then why = why or 'job ' .. parent.id .. ' of "' .. pk.fn .. '" did not succeed' end
     else
       waits = waits + 1
-      note_function(k.fn, pk.fn)
       -- By this its end is noticed: finish.lua.
       if not parent.settled then call('HSET', key, 'settled', '0') end
       call('RPUSH', key .. ':children', child)

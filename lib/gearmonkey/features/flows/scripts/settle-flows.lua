@@ -146,11 +146,15 @@ local function drop_orphan(id)
   if call('EXISTS', (flow_key(job[2]))) == 0 then drop(id) end
 end
 
---- Some members of a score, others in each second.
+--- Some members of a score, in each second those behind the ones of the last, and behind the last member the first ones.
 local function some_of(score, most)
   local size = call('ZCOUNT', members, score, score)
   local from = size > most and math.floor(now / 1000) * most % size or 0
-  return call('ZRANGEBYSCORE', members, score, score, 'LIMIT', from, most)
+  local some = call('ZRANGEBYSCORE', members, score, score, 'LIMIT', from, most)
+  local rest = from > 0 and from + most - size or 0
+  local first = rest > 0 and call('ZRANGEBYSCORE', members, score, score, 'LIMIT', '0', rest) or {}
+  for _, id in ipairs(first) do some[#some + 1] = id end
+  return some
 end
 
 --- Functions to look at because jobs of this one, or its flows, wait for theirs: without a leader they have plain workers only,
