@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import * as flows from '../../../lib/gearmonkey/features/flows/flow-scripts.js';
 import { flowKey, keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
+import { mend } from '../../../lib/gearmonkey/features/views/view-scripts.js';
 import { ChannelLog } from '../../conformance/wire.js';
 import { useRedisServer } from '../../support/use-redis.js';
 import { cancel, CANCELLED, claim, enqueue, expire, NOW } from '../scripts/scripts.js';
@@ -402,6 +403,22 @@ describe('The scripts of flows', () => {
       await redis().expire(`${job(1)}:children`, 100);
       await after([plain(1)]);
       expect(await redis().ttl(`${job(1)}:children`)).toBe(-1);
+    });
+
+    it('that reads a retried one keeps its output until it has ended', async () => {
+      await enqueue(redis(), fn, ['a', 'b']);
+      await run('error');
+      await after([plain(1), plain(2)], { policy: 'run' });
+      const k = keysOf(fn);
+      const keys = [k.jobs, k.locks, k.channel, k.control, k.high, k.normal, k.low, k.wake];
+      keys.push(`${k.ended}failed`, `${k.ended}cancelled`, k.scheduled);
+      expect(await mend.run(redis(), keys, NOW, 'retry', 'call', ['1', String(NOW)])).toBe(1);
+      await redis().rpoplpush(k.normal, k.normal);
+      expect(await run()).toEqual(['1']);
+      expect(await ttl(1)).toBe(-1);
+      expect(await run()).toEqual(['2']);
+      expect(await run()).toEqual(['3']);
+      expect(await ttl(1)).toBeGreaterThan(0);
     });
 
     it('goes on behind a plain worker, which leaves only a status, and keeps its output until then', async () => {

@@ -7,8 +7,11 @@
 local function note_end(keys, id, seconds)
   local members = 'queue:' .. string.sub(keys.jobs, 5, -2) .. ':flows'
   if keys.has_flows == nil then keys.has_flows = try('EXISTS', members) == 1 end
-  if not keys.has_flows or try('ZADD', members, 'XX', 'CH', '2', id) ~= 1 then return end
-  keys.ended_in_flow = true
+  if not keys.has_flows then return end
+  local is_member = try('ZADD', members, 'XX', 'CH', '2', id) == 1
+  keys.ended_in_flow = keys.ended_in_flow or is_member
+  -- One that had been settled, and was retried, is no member; but jobs that wait may still read its output.
+  if not is_member and not string.find(try('HMGET', keys.jobs .. id, 'held')[1] or '', '^[1-9]') then return end
   try('HSET', keys.jobs .. id, 'kept', seconds)
   try('PERSIST', keys.jobs .. id)
 end
