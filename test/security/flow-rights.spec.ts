@@ -131,7 +131,7 @@ describe('the rights that flows need', () => {
   describe.each([
     ['may not read the jobs that it waits for', [...KEYS, '+@all']],
     ['may only read the jobs that it waits for', ['%R~job:other:*', ...KEYS, '+@all']],
-    ...['hincrby', 'hdel', 'persist', 'rpush', 'zrem', 'zadd', 'hset', 'expire', 'llen'].map(
+    ...['hincrby', 'hdel', 'persist', 'rpush', 'lpush', 'zrem', 'zadd', 'hset', 'expire', 'llen'].map(
       (command) => [`may do anything but ${command}`, ['~*', '+@all', `-${command}`]] as const,
     ),
   ])('a user who %s', (_, rights) => {
@@ -148,6 +148,21 @@ describe('the rights that flows need', () => {
       await expect(used.redis.lrange(`queue:${FN}:normal`, 0, -1)).resolves.toEqual([]);
       await expect(used.redis.hget('job:other:1', 'held')).resolves.toBeNull();
       await expect(used.redis.exists('job:other:1:children')).resolves.toBe(0);
+    });
+
+    it.each(['idle', 'success', 'error'])('creates no job behind one that is %s', async (status) => {
+      const all = new RedisActors(used.url);
+      opened.push(all);
+      const other = await all.client().run('other', 1);
+      await used.redis.hset('job:other:1', 'status', status);
+      await grant(used.redis, 'lacking', ['&*', ...rights]);
+      const run = as('lacking')
+        .client()
+        .run(FN, 1, { after: [other] });
+      await expect(run).rejects.toMatchObject({ code: 'REFUSED' });
+      await expect(used.redis.keys(`job:${FN}:*`)).resolves.toEqual([]);
+      await expect(used.redis.exists(`queue:${FN}:scheduled`, `queue:${FN}:flows`)).resolves.toBe(0);
+      await expect(used.redis.hget('job:other:1', 'held')).resolves.toBeNull();
     });
   });
 });

@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
 import * as flows from '../../../lib/gearmonkey/features/flows/flow-scripts.js';
 import { flowKey, keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
 import { mend } from '../../../lib/gearmonkey/features/views/view-scripts.js';
@@ -29,9 +30,9 @@ describe('The scripts of flows', () => {
   const ttl = (id: number, of = fn) => redis().ttl(job(id, of));
   const flow = () => flowKey(keysOf(fn).jobs, NAME);
 
-  const settle = (review = false, orphans: string[] = [], of = fn, now = NOW) =>
+  const settle = (review = false, orphans: string[] = [], of = fn, now = NOW, by = redis()) =>
     flows.settleFunctions(
-      (ask) => ask(redis()),
+      (ask) => ask(by),
       () => now,
       [of],
       { review, orphans },
@@ -354,7 +355,9 @@ describe('The scripts of flows', () => {
       await redis().zadd(members, ...Array.from({ length: 1009 }, (_, index) => [1, index]).flat());
       for (const id of await redis().zrange(members, 0, -1)) await redis().hset(job(id), 'status', 'busy');
       const ended = [0, 217, 218, 926, 927, 1008];
-      const ids = await Promise.all(ended.map(async (at) => (await redis().zrange(members, at, at))[0] ?? ''));
+      const ids = await Promise.all(
+        ended.map(async (at) => (await redis().zrange(members, at, at))[0] ?? ''),
+      );
       for (const id of ids) await redis().hset(job(id), 'status', 'success');
       // It looks at 300 from the place 927 on.
       await settle(true, [], fn, 1_002_000);
@@ -647,6 +650,55 @@ describe('The scripts of flows', () => {
       expect(await after([`1:${MARK}:${fn}`])).toMatchObject({ id: 2 });
       expect(await redis().exists(flow())).toBe(0);
       expect(await field(2, 'flow')).toBeNull();
+    });
+  });
+
+  describe.each(
+    [
+      'hmget',
+      'hset',
+      'hdel',
+      'hincrby',
+      'lrange',
+      'lpush',
+      'zadd',
+      'zrem',
+      'zscore',
+      'persist',
+      'expire',
+    ].flatMap((right) => [[right, 'success'] as const, [right, 'error'] as const]),
+  )('for a user who lost the right to %s, the end of a job with the outcome %s', (right, outcome) => {
+    let lacking: Redis;
+    beforeEach(async () => {
+      await redis().acl('SETUSER', 'lacking', 'reset', 'on', 'nopass', '~*', '&*', '+@all', `-${right}`);
+      lacking = redis().duplicate({ username: 'lacking', password: 'any' });
+    });
+    afterEach(() => lacking.disconnect());
+
+    it('is told when the user has it again, in whole', async () => {
+      const k = keysOf(fn);
+      await begun([{ place: 'high::' }, { policy: 'run' }, { place: 'scheduled:+0:' }]);
+      const { claims } = await claim(redis(), fn, { lease: 1e6, slots: 1 });
+      const outcomes = [`1:${claims[0]?.token}`, outcome, 'out', outcome === 'error' ? '{}' : ''];
+      await claim(redis(), fn, { slots: 0, outcomes });
+      const refused: unknown[] = [];
+      const tryToSettle = () => settle(false, [], fn, NOW, lacking).catch((error) => refused.push(error));
+      await tryToSettle();
+      await settle(true);
+      for (let ended = 1; ended > 0; await tryToSettle()) {
+        const { claims: more } = await claim(redis(), fn, { lease: 1e6 });
+        const successes = more.flatMap(({ id, token }) => [`${id}:${token}`, 'success', 'out', '']);
+        if (more.length > 0) await claim(redis(), fn, { slots: 0, outcomes: successes });
+        ended = more.length;
+      }
+      await settle(true);
+      expect(String(refused)).toMatch(/user/);
+      expect(await redis().exists(k.scheduled, k.high, k.normal, k.members)).toBe(0);
+      expect(await state()).toEqual(outcome === 'success' ? ['4', '4', '0'] : ['4', '1', '3']);
+      expect(await redis().ttl(flow())).toBeGreaterThan(0);
+      expect(await field(1, 'held')).toBe('0');
+      for (const id of [1, 2, 3, 4]) expect(await ttl(id)).toBeGreaterThan(0);
+      expect(await redis().zcard(`${k.ended}failed`)).toBe(outcome === 'success' ? 0 : 3);
     });
   });
 

@@ -16,7 +16,7 @@
 -- include clock: clock
 -- include flow-functions: note_function
 -- include flow-keys: keys_of
--- include flow-moves: activate, cancel_with_flow, fail_with_parent, flow_turn, is_cancelled
+-- include flow-moves: activate, cancel_with_flow, fail_with_parent, flow_turn, is_cancelled, move_refusal
 -- include rights: missing_right
 -- include sender: reserve_ids
 -- include tagged: may_have_tags
@@ -32,19 +32,21 @@ local parents, unknown = read_parents({ unpack(ARGV, 10) })
 local sent = call('GET', sender)
 local is_repeated = sent and tonumber(string.match(sent, '^(%d+)') or 0) >= tonumber(number)
 if not parents and not is_repeated then return -unknown end
-local refusal = missing_right('HSET', jobs .. 'x', 'x', 'x') or missing_right('ZADD', scheduled, '1', 'x')
-  or missing_right('ZADD', members, '1', 'x')
-refusal = refusal or attach_refusal(keys_of(string.sub(jobs, 5, -2)), 'x', parents or {})
+local k = keys_of(string.sub(jobs, 5, -2))
+local flow
+for _, parent in ipairs(parents or {}) do flow = flow or parent.flow end
+local key, _, root = flow_key(flow)
+if key and not call('HMGET', key, 'total')[1] then flow, key = nil, nil end
+local refusal = move_refusal(k, 'x', place) or attach_refusal(k, 'x', parents or {})
+if key then
+  refusal = refusal or missing_right('HINCRBY', key, 'x', '1') or missing_right('PERSIST', key)
+    or missing_right('PERSIST', key .. ':jobs') or missing_right('RPUSH', key .. ':jobs', 'x')
+end
 if refusal then return refusal end
 local last, known, sent_id = reserve_ids(ids, 1, sender, number, memory)
 if sent_id then return sent_id end
 
 local id = string.format('%.0f', last)
-local k = keys_of(string.sub(jobs, 5, -2))
-local flow
-for _, parent in ipairs(parents) do flow = flow or parent.flow end
-local key, _, root = flow_key(flow)
-if key and not call('HMGET', key, 'total')[1] then flow, key = nil, nil end
 
 local values = {
   'input', input, 'status', 'idle', 'created', ARGV[1], 'mark', mark, 'place', place, 'held', '0', 'settled', '0',

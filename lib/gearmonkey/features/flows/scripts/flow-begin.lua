@@ -11,7 +11,7 @@
 -- include calls: call
 -- include clock: clock
 -- include flow-keys: keys_of
--- include flow-moves: activate, fail_with_parent, flow_turn
+-- include flow-moves: activate, fail_with_parent, flow_turn, move_refusal
 -- include flow-part: begin_part, end_part, sent_part
 -- include rights: missing_right
 
@@ -25,16 +25,15 @@ if not parents then return unknown end
 local k = keys_of(string.sub(KEYS[3], 5, -2))
 local id = string.match(ARGV[3], '^(%d+):')
 local root = k.jobs .. id
+local job = call('HMGET', root, 'status', 'on-parent-error', 'place', 'options')
 local refusal = missing_right('HINCRBY', flow, 'x', '0') or missing_right('PERSIST', flow) or missing_right('PERSIST', KEYS[2])
-  or missing_right('HDEL', root, 'x') or missing_right('HSET', root, 'x', 'x') or missing_right('EXPIRE', root, '1')
-  or missing_right('ZREM', k.scheduled, 'x') or missing_right('ZADD', k.members, '1', 'x') or attach_refusal(k, id, parents)
+  or move_refusal(k, id, job[3]) or attach_refusal(k, id, parents)
 if refusal then return refusal end
 begin_part(flow, part, kept)
 call('PERSIST', flow)
 call('PERSIST', KEYS[2])
 for _, ends in ipairs({ 'done', 'failed' }) do call('HINCRBY', flow, ends, '0') end
 local waits, why = attach(k, id, ARGV[3] .. ':' .. k.fn, parents)
-local job = call('HMGET', root, 'status', 'on-parent-error', 'place', 'options')
 if job[1] ~= 'idle' then
   -- Another program has ended or deleted it meanwhile.
   call('ZADD', k.members, '2', id)

@@ -1,5 +1,5 @@
 --- What happens to jobs that wait for others.
--- Gives flow_turn, activate, is_cancelled, cancel_with_flow, fail_with_parent, release
+-- Gives flow_turn, stop_if, move_refusal, activate, is_cancelled, cancel_with_flow, fail_with_parent, release
 -- include calls: call, try
 -- include finish: finish
 -- include flow-keys: keys_of, parse_entry
@@ -13,7 +13,29 @@ local function flow_turn(now)
   return { now = now, touched = {}, cancelled = {} }
 end
 
+--- Stops what is done for a job with an error reply, unless that is nil.
+local function stop_if(refusal)
+  if refusal then error(refusal.err, 0) end
+end
+
 local function text_of(number) return string.format('%.0f', number) end
+
+--- The list in which a job waits with this place.
+local function list_of(k, place)
+  local queue = string.match(place or '', '^%l+')
+  return (queue == 'high' or queue == 'low') and k[queue] or k.normal
+end
+
+--- Returns an error reply if the user may not do what lets a job run that waits, or ends it. `place` is that of the job.
+local function move_refusal(k, id, place)
+  local key, list, ended = k.jobs .. id, list_of(k, place), 'ended:' .. k.fn .. ':'
+  return missing_right('HSET', key, 'x', 'x') or missing_right('HDEL', key, 'x') or missing_right('HINCRBY', key, 'x', '1')
+    or missing_right('EXPIRE', key, '1') or missing_right('PERSIST', key) or missing_right('LPUSH', list, 'x')
+    or missing_right('ZADD', k.scheduled, '1', 'x') or missing_right('ZREM', k.scheduled, 'x')
+    or missing_right('ZADD', k.members, '1', 'x') or missing_right('ZADD', ended .. 'failed', '1', 'x')
+    or missing_right('EXPIRE', ended .. 'failed', '1') or missing_right('ZADD', ended .. 'cancelled', '1', 'x')
+    or missing_right('EXPIRE', ended .. 'cancelled', '1')
+end
 
 --- Lets a job run: its parents have ended. Its field `place` is "QUEUE:TIME:EXPIRES": TIME is '', ms since 1970, or a span of
 --- ms after a '+'; EXPIRES is '' or a span.
@@ -27,8 +49,7 @@ local function activate(turn, k, id, place, options)
   if expires and expires ~= '' then
     call('HSET', key, 'options', with_expiry(options, due + expires))
   end
-  local list = (queue == 'high' or queue == 'low') and k[queue] or k.normal
-  if queue ~= 'scheduled' and type(try('LPUSH', list, id)) == 'number' then
+  if queue ~= 'scheduled' and type(try('LPUSH', list_of(k, place), id)) == 'number' then
     try('ZREM', k.scheduled, id)
   else
     -- Also where the list's key has another type.
@@ -41,11 +62,8 @@ end
 
 --- Ends a job that waits for others: `outcome` is error or cancelled.
 local function end_waiting(turn, k, id, outcome, name, code, message)
-  local key = k.jobs .. id
-  local refusal = missing_right('HDEL', key, 'x') or missing_right('HSET', key, 'x', 'x') or missing_right('EXPIRE', key, '1')
-  if refusal then error(refusal.err, 0) end
   try('ZREM', k.scheduled, id)
-  call('HDEL', key, 'after', 'place')
+  call('HDEL', k.jobs .. id, 'after', 'place')
   k.has_flows = true
   local failure = cjson.encode({ name = name, code = code, message = message })
   finish(k, id, text_of(turn.now), '', '', outcome, message, 'error', failure)
@@ -73,7 +91,8 @@ local function fail_with_parent(turn, k, id, policy, why)
   end_waiting(turn, k, id, policy == 'cancel' and 'cancelled' or 'error', 'ParentFailedError', 'PARENT_FAILED', message)
 end
 
---- Tells a job that one of its parents has ended. `why` says how, for an error.
+--- Tells a job that one of its parents has ended. `why` says how, for an error. Fails, and writes nothing, for a user who may
+--- not write all that can follow.
 local function release(turn, entry, succeeded, why)
   local id, mark, fn = parse_entry(entry)
   if not id then return end
@@ -84,6 +103,7 @@ local function release(turn, entry, succeeded, why)
     return
   end
   if job[1] ~= 'idle' or not job[3] or (job[2] or '0') ~= mark then return end
+  stop_if(move_refusal(k, id, job[5]))
   if is_cancelled(turn, job[7]) then
     cancel_with_flow(turn, k, id)
   elseif not succeeded and job[4] ~= 'run' then

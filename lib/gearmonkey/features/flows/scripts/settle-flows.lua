@@ -16,9 +16,10 @@
 -- include expiry: EXPIRES, expire_waiting
 -- include flow-functions: note_function
 -- include flow-keys: keys_of, parse_entry
--- include flow-moves: flow_turn, release
+-- include flow-moves: flow_turn, release, stop_if
 -- include foreign: count
 -- include reads: read
+-- include rights: missing_right
 -- include unbegun: flow_key, is_unbegun
 
 local members, k = KEYS[1], keys_of(string.sub(KEYS[2], 5, -2))
@@ -43,6 +44,8 @@ local function let_go(entry)
   local pk = keys_of(fn)
   local job = read({}, 'HMGET', pk.jobs .. id, 'held', 'mark', 'kept')
   if not job[1] or (job[2] or '0') ~= mark then return end
+  stop_if(missing_right('HINCRBY', pk.jobs .. id, 'x', '1') or missing_right('ZSCORE', pk.members, 'x')
+    or missing_right('EXPIRE', pk.jobs .. id, '1'))
   if call('HINCRBY', pk.jobs .. id, 'held', '-1') > 0 then return end
   if not call('ZSCORE', pk.members, id) then
     local status = call('HMGET', pk.jobs .. id, 'status')[1]
@@ -55,6 +58,7 @@ local changed = {}
 local function count_end(flow, succeeded)
   local key, name, fn = flow_key(flow)
   if not key or call('EXISTS', key) == 0 then return end
+  stop_if(missing_right('HINCRBY', key, 'x', '1') or missing_right('EXPIRE', key, '1'))
   call('HINCRBY', key, succeeded and 'done' or 'failed', '1')
   changed[key] = { name = name, fn = fn }
 end
@@ -88,6 +92,7 @@ end
 --- Removes a job whose flow never began. What waits for it is of the same flow.
 local function drop(id)
   local key = k.jobs .. id
+  stop_if(missing_right('ZREM', k.scheduled, 'x') or missing_right('DEL', key))
   call('ZREM', members, id)
   call('ZREM', k.scheduled, id)
   call('DEL', key, key .. ':children', key .. ':parents')
@@ -109,6 +114,7 @@ local function settle(id)
     return true
   end
   if is_unbegun(job[7], job[2]) then return put_off(id, job[2]) end
+  stop_if(missing_right('HSET', key, 'x', 'x') or missing_right('EXPIRE', key, '1') or missing_right('DEL', key))
   local succeeded = job[1] == 'success'
   local why = 'job ' .. id .. ' of "' .. k.fn .. '" ' .. (job[1] and 'did not succeed' or 'was deleted')
   local function tell(entry) return release(turn, entry, succeeded, why) end
@@ -128,8 +134,8 @@ end
 --- Whether a member has ended or is gone without a script of this package, as one that a plain worker has run: then it is settled.
 local function note_if_ended(id, status)
   if status == 'idle' or status == 'busy' then return false end
-  call('ZADD', members, '2', id)
   if status then call('PERSIST', k.jobs .. id) end
+  call('ZADD', members, '2', id)
   return true
 end
 
@@ -214,6 +220,8 @@ local function run()
   end
 end
 
+local refusal = missing_right('ZADD', members, '1', 'x')
+if refusal then return refusal end
 -- Behind a first write that needs no memory a full one refuses no other.
 call('ZREM', members, '')
 run()
