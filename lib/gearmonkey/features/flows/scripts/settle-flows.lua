@@ -44,8 +44,7 @@ local function let_go(entry)
   local pk = keys_of(fn)
   local job = read({}, 'HMGET', pk.jobs .. id, 'held', 'mark', 'kept')
   if not job[1] or (job[2] or '0') ~= mark then return end
-  stop_if(missing_right('HINCRBY', pk.jobs .. id, 'x', '1') or missing_right('ZSCORE', pk.members, 'x')
-    or missing_right('EXPIRE', pk.jobs .. id, '1'))
+  stop_if(missing_right('ZSCORE', pk.members, 'x'))
   if call('HINCRBY', pk.jobs .. id, 'held', '-1') > 0 then return end
   if not call('ZSCORE', pk.members, id) then
     local status = call('HMGET', pk.jobs .. id, 'status')[1]
@@ -58,7 +57,6 @@ local changed = {}
 local function count_end(flow, succeeded)
   local key, name, fn = flow_key(flow)
   if not key or call('EXISTS', key) == 0 then return end
-  stop_if(missing_right('HINCRBY', key, 'x', '1') or missing_right('EXPIRE', key, '1'))
   call('HINCRBY', key, succeeded and 'done' or 'failed', '1')
   changed[key] = { name = name, fn = fn }
 end
