@@ -1,17 +1,21 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
 import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
 import { signal } from '../../../lib/gearmonkey/features/signals/signals.js';
-import { useRedis } from '../../support/use-redis.js';
+import { useRedisServer } from '../../support/use-redis.js';
 import { claim, enqueue, enqueueLimited, look, NOW } from '../scripts/scripts.js';
 
 describe('signal.lua', () => {
-  const server = useRedis();
+  const server = useRedisServer();
   let fn = '';
   beforeEach(() => void (fn = server.fn()));
 
-  const give = (name: string, { data = '1', mark = '' as number | '', now = NOW } = {}) => {
+  const give = (
+    name: string,
+    { data = '1', mark = '' as number | '', now = NOW, by = server.redis } = {},
+  ) => {
     const { jobs, scheduled, wake } = keysOf(fn);
-    return signal.run(server.redis, [jobs, scheduled, wake], now, '1', mark, name, data);
+    return signal.run(by, [jobs, scheduled, wake], now, '1', mark, name, data);
   };
   /** Job 1 waits an hour for these signals. */
   const waits = async (signals = 'paid') => {
@@ -117,5 +121,37 @@ describe('signal.lua', () => {
     await look(server.redis, [fn]);
     await expect(ids(NOW)).resolves.toEqual(['1']);
     await expect(server.redis.hget(`job:${fn}:1`, 'signal:paid')).resolves.toBe(`${NOW}:yes`);
+  });
+
+  describe.each([
+    ...['hmget', 'hset', 'zadd'].map((right) => [right, 'no key', enqueue] as const),
+    ...['hmget', 'hset', 'zadd', 'zrem', 'srem', 'sadd'].map(
+      (right) => [right, 'a key', enqueueLimited] as const,
+    ),
+  ])('for a user who lost the right to %s, of a job with %s', (right, _, add) => {
+    let lacking: Redis;
+    beforeEach(async () => {
+      await server.redis.acl('SETUSER', 'lacking', 'reset', 'on', 'nopass', '~*', '&*', '+@all', `-${right}`);
+      lacking = server.redis.duplicate({ username: 'lacking', password: 'any' });
+      await add(server.redis, fn, ['a']);
+      await waits();
+    });
+    afterEach(() => lacking.disconnect());
+
+    it('is refused, and can be given later', async () => {
+      await expect(give('paid', { by: lacking })).rejects.toThrow(/user/);
+      await expect(server.redis.hexists(`job:${fn}:1`, 'signal:paid')).resolves.toBe(0);
+      await expect(give('paid')).resolves.toBe('signalled');
+      await expect(ids(NOW)).resolves.toEqual(['1']);
+    });
+
+    it('of a plain client waits until a worker may give it', async () => {
+      await server.redis.hset(keysOf(fn).control, 'limit', '1:::fair:');
+      await server.redis.lpush(`queue:${fn}:signals`, '1:paid:yes');
+      await look(lacking, [fn]).catch(() => undefined);
+      await expect(server.redis.llen(`queue:${fn}:signals`)).resolves.toBe(1);
+      await look(server.redis, [fn]);
+      await expect(ids(NOW)).resolves.toEqual(['1']);
+    });
   });
 });

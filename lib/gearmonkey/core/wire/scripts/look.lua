@@ -24,7 +24,7 @@
 -- include limits: open_limits
 -- include queues: is_waiting, next_due
 -- include recovery: recoverable_until
--- include signals: give_signal
+-- include signals: give_signal, signal_refusal
 
 local KEYS_A_FUNCTION, WORK_KEYS, WAKE = 11, 9, 6
 --- In ms.
@@ -75,9 +75,10 @@ local function first(key)
   return not entry.err and entry[2] and tonumber(entry[2]) or nil
 end
 
---- Gives jobs the signals that plain clients have pushed: "id:name:data".
-local function take_signals(keys, key)
+--- Gives jobs the signals that plain clients have pushed: "id:name:data". Leaves them there while the user may not.
+local function take_signals(keys, key, is_limited)
   local MOST = 100
+  if try('EXISTS', key) ~= 1 or signal_refusal(keys, is_limited) then return end
   local entries = try('RPOP', key, MOST)
   if not entries or entries.err then return end
   for _, entry in ipairs(entries) do
@@ -92,7 +93,7 @@ local function look_for_jobs(keys, high, normal, low, flows, stored, fn, runs)
   local signals = 'queue:' .. fn .. ':signals'
   -- One call for the usual case that there is none of these.
   local any = try('EXISTS', high, normal, low, signals, flows) ~= 0
-  if any then take_signals(keys, signals) end
+  if any then take_signals(keys, signals, stored[2]) end
   local has_flows = any and try('EXISTS', flows) == 1
   local wait = next_due(keys.scheduled, now)
   local work = wait == 0 or (any and (is_waiting(high) or is_waiting(normal) or is_waiting(low)))

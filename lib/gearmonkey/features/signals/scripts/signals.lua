@@ -1,23 +1,38 @@
--- Gives give_signal
+-- Gives give_signal, signal_refusal
 -- include calls: call, try
 -- include control-key: control_of
 -- include limits: open_limits
+-- include rights: missing_right
 -- include unbegun: is_unbegun
 
+--- Returns an error reply if the user may not give signals to jobs of this function. `is_limited`: jobs with a key.
+local function signal_refusal(keys, is_limited)
+  local refusal = missing_right('HMGET', keys.jobs .. 'x', 'x') or missing_right('HSET', keys.jobs .. 'x', 'x', 'x')
+    or missing_right('ZADD', keys.scheduled, 'XX', '1', 'x')
+  if refusal or not is_limited then return refusal end
+  local due, later = keys.limits .. 'due', keys.limits .. 'later:x'
+  return missing_right('ZREM', due, 'x') or missing_right('ZADD', due, '1', 'x') or missing_right('SREM', later, 'x')
+    or missing_right('SADD', later, 'x')
+end
+
 --- Gives a job a signal. The first one with a name counts: a later one changes nothing. A job that waits for it is due now.
---- `keys` has jobs, scheduled, wake and limits. Returns signalled, known, finished, missing or lost.
+--- `keys` has jobs, scheduled, wake and limits. Returns signalled, known, finished, missing or lost, or an error reply: then
+--- nothing was written.
 local function give_signal(keys, now, id, mark, name, data)
   local key = keys.jobs .. id
   local job = try('HMGET', key, 'status', 'mark', 'waits', 'key', 'signal:' .. name, 'after', 'flow')
+  if job.err and not string.find(job.err, '^WRONGTYPE') then return job end
   if job.err or not job[1] or is_unbegun(job[6], job[7]) then return 'missing' end
   if mark ~= '' and (job[2] or '0') ~= mark then return 'lost' end
   if job[1] == 'success' or job[1] == 'error' then return 'finished' end
   if job[5] then return 'known' end
+  local limits = job[4] and open_limits(keys, now, unpack(call('HMGET', control_of(keys.jobs), 'limit', 'override')))
+  local refusal = signal_refusal(keys, limits)
+  if refusal then return refusal end
   local stamp, waits = string.format('%.0f', now), ':' .. (job[3] or '') .. ':'
   call('HSET', key, 'signal:' .. name, stamp .. ':' .. data)
   if job[1] ~= 'idle' or not string.find(waits, ':' .. name .. ':', 1, true) then return 'signalled' end
   call('HSET', key, 'due', stamp)
-  local limits = job[4] and open_limits(keys, now, unpack(call('HMGET', control_of(keys.jobs), 'limit', 'override')))
   if limits and limits.forget_time(job[4], id) == 1 then
     limits.await_time(job[4], id, now)
   else
