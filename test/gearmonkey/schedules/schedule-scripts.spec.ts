@@ -1,14 +1,15 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
 import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
 import * as scripts from '../../../lib/gearmonkey/features/schedules/schedule-scripts.js';
-import { useRedis } from '../../support/use-redis.js';
+import { useRedisServer } from '../../support/use-redis.js';
 import { claim, NOW } from '../scripts/scripts.js';
 
 const MARK = 7_000_000;
 const SECOND = 1000;
 
 describe('The scripts of schedules', () => {
-  const server = useRedis();
+  const server = useRedisServer();
   const redis = () => server.redis;
   let fn = '';
   beforeEach(() => void (fn = server.fn()));
@@ -19,7 +20,8 @@ describe('The scripts of schedules', () => {
   const write = (
     { version = '', slot = '' } = {},
     { id = 's', spec = '{}', next = 'v1', nextSlot = '1', time = NOW as number | '' } = {},
-  ) => scripts.writeSchedule.run(redis(), both(), id, version, slot, spec, next, nextSlot, time);
+    by = redis(),
+  ) => scripts.writeSchedule.run(by, both(), id, version, slot, spec, next, nextSlot, time);
 
   const TICK = {
     ...{ version: 'v1', slot: '1', next: '2', time: NOW + SECOND, limit: '' as number | '', ifRunning: '' },
@@ -28,13 +30,13 @@ describe('The scripts of schedules', () => {
     jobs: [NOW],
   };
   /** The tick that is due, of the schedule "s". */
-  function tick(given: Partial<typeof TICK> = {}, now = NOW) {
+  function tick(given: Partial<typeof TICK> = {}, now = NOW, by = redis()) {
     const { version, slot, next, time, limit, ifRunning, kind, span, input, jobs } = { ...TICK, ...given };
     const { ids, jobs: hashes, scheduled, channel, wake, unique } = keysOf(fn);
     const keys = [ids, hashes, scheduled, channel, wake, ...both(), unique];
     const each = jobs.flatMap((of) => [String(of), String(of / 1000), `{"slot":${of}}`]);
     const values = ['s', version, slot, next, time, limit, ifRunning, kind, span, 'key', input, jobs.length];
-    return scripts.tick.run(redis(), keys, now, MARK, [...values.map(String), ...each]);
+    return scripts.tick.run(by, keys, now, MARK, [...values.map(String), ...each]);
   }
   /** The next tick of "s", which has the slot `slot`. */
   const again = async (slot: number, more: Partial<typeof TICK> = {}, now = NOW) =>
@@ -160,6 +162,46 @@ describe('The scripts of schedules', () => {
       },
     );
   });
+
+  describe.each(['hset', 'hdel', 'hmget', 'zadd', 'zrem', 'incrby'])(
+    'A user who lost the right to %s',
+    (right) => {
+      let lacking: Redis;
+      beforeEach(async () => {
+        await redis().acl('SETUSER', 'lacking', 'reset', 'on', 'nopass', '~*', '&*', '+@all', `-${right}`);
+        lacking = redis().duplicate({ username: 'lacking', password: 'any' });
+      });
+      afterEach(() => lacking.disconnect());
+      const removed = { spec: '', next: '', nextSlot: '', time: '' } as const;
+
+      it.each([
+        ['a tick', { next: '2' }],
+        ['the last tick', { next: '', time: '' as const }],
+      ])('makes no job of %s, which is made once by others', async (_, more) => {
+        await write();
+        const unique = { kind: 'unfinished', span: 0 };
+        await expect(tick({ ...more, ...unique }, NOW, lacking)).rejects.toThrow(/user/);
+        await expect(redis().exists(`job:${fn}:1`, keysOf(fn).scheduled)).resolves.toBe(0);
+        await expect(again(1, { ...more, ...unique })).resolves.toHaveLength(1);
+        await expect(again(1, more)).resolves.toEqual([]);
+      });
+
+      if (right === 'incrby') return;
+      it('writes nothing of a schedule, and leaves one that is to be changed or removed', async () => {
+        await expect(write({}, {}, lacking)).rejects.toThrow(/user/);
+        await expect(redis().exists(...both())).resolves.toBe(0);
+        await write();
+        const known = { version: 'v1', slot: '1' };
+        for (const change of [
+          { next: 'v2', nextSlot: '2' },
+          { next: 'v2', nextSlot: '', time: '' as const },
+          removed,
+        ])
+          await expect(write(known, change, lacking)).rejects.toThrow(/user/);
+        await expect(read('s')).resolves.toMatchObject([{ version: 'v1', slot: '1', time: String(NOW) }]);
+      });
+    },
+  );
 
   describe('due.lua', () => {
     it('reads schedules that are due, and says when the next one is', async () => {
