@@ -176,7 +176,7 @@ describe('The scripts of schedules', () => {
 
       it.each([
         ['a tick', { next: '2' }],
-        ['the last tick', { next: '', time: '' as const }],
+        ['the last tick', { next: '' }],
       ])('makes no job of %s, which is made once by others', async (_, more) => {
         await write();
         const unique = { kind: 'unfinished', span: 0 };
