@@ -128,6 +128,22 @@ describe('the rights that flows need', () => {
     await expect(flow.jobs[1]?.result()).resolves.toBe(2);
   });
 
+  it.each(['hset', 'hdel', 'expire', 'zrem', 'lrem'])(
+    'that a user has lost cancel nothing of a flow: %s',
+    async (command) => {
+      await grant(used.redis, 'lacking', ['&*', '~*', '+@all']);
+      const children = [{ job: FN, input: 1 }];
+      const flow = await as('lacking').client().flow({ job: FN, input: 0, children });
+      await used.redis.acl('SETUSER', 'lacking', `-${command}`);
+      await expect(flow.cancel()).rejects.toMatchObject({ code: 'REFUSED' });
+      const [key = ''] = (await used.redis.keys(`job:${FN}:flow:*`)).filter(
+        (found) => !found.endsWith(':jobs'),
+      );
+      expect(await used.redis.hmget(key, 'total', 'cancelled')).toEqual(['2', null]);
+      for (const id of [1, 2]) expect(await used.redis.hget(`job:${FN}:${id}`, 'status')).toBe('idle');
+    },
+  );
+
   describe.each([
     ['may not read the jobs that it waits for', [...KEYS, '+@all']],
     ['may only read the jobs that it waits for', ['%R~job:other:*', ...KEYS, '+@all']],

@@ -9,6 +9,8 @@
 -- include cancel-job: cancel_job
 -- include clock: clock
 -- include flow-keys: keys_of, parse_entry
+-- include flow-moves: move_refusal
+-- include rights: missing_right
 
 local flow, jobs, from, message, failure = KEYS[1], KEYS[2], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local now = clock(ARGV[1])
@@ -16,11 +18,17 @@ local now = clock(ARGV[1])
 local MOST_JOBS, MOST_SEARCHED = 100, 10
 
 if not call('HMGET', flow, 'total')[1] then return { 0, 0, 0 } end
+local entries = call('LRANGE', jobs, from, from + MOST_JOBS - 1)
+for _, entry in ipairs(entries) do
+  local id, _, fn = parse_entry(entry)
+  local keys = id and keys_of(fn)
+  local refusal = keys and (move_refusal(keys, id) or missing_right('LREM', keys.normal, '1', 'x'))
+  if refusal then return refusal end
+end
 -- Behind a first write that needs no memory a full one refuses no other.
 call('HDEL', flow, 'none')
 if from == 0 then call('HSET', flow, 'cancelled', '1') end
 local ended, searched, settles = 0, 0, {}
-local entries = call('LRANGE', jobs, from, from + MOST_JOBS - 1)
 local looked = 0
 for _, entry in ipairs(entries) do
   if searched == MOST_SEARCHED then break end
