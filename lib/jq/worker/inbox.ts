@@ -5,12 +5,12 @@ import type { WorkerJob } from '../wire/worker-job.js';
 import type { Registration } from './registration.js';
 import { ReplayCache } from './replay-cache.js';
 
-/** How long an unclaimed job waits: a running worker claims again almost at once. */
+/** How long a pushed job waits for a claim: a running worker claims again almost at once. */
 const PATIENCE_MS = 100;
 /** The same of a pulled one, which is this worker's already: it has to be given back. */
 const PULLED_PATIENCE_MS = 1000;
 /**
- * How long a push is remembered. After a broken connection a master sends it again, within its `pushTimeout`; by then
+ * How long an answered push is remembered. After a broken connection a master sends it again, within its `pushTimeout`; by then
  * the job may have been run and reported.
  */
 const REPLAY_MS = 15_000;
@@ -31,7 +31,8 @@ export interface HeldJob {
 /** The result of a job's arrival. This worker has it only if it is `taken`. */
 export type Delivery = 'taken' | 'full' | 'unclaimed';
 
-interface Arrival extends HeldJob {
+interface Arrival {
+  readonly job: HeldJob;
   /** Absent for a pulled one. */
   readonly request: PushRequest | undefined;
   end(how: Delivery): void;
@@ -56,13 +57,15 @@ export class Inbox {
   onRevoked: OnRevoked = () => undefined;
   /** Called when it is no longer full. */
   onRoom: () => void = () => undefined;
+  /** Called with a job that the master has given to this worker, and that no claim has returned: it has to go back. */
+  onUnclaimed: (job: HeldJob) => void = () => undefined;
   private readonly held = new Map<string, HeldJob>();
   private readonly claimed = new WeakMap<Claim, HeldJob>();
-  /** Those of them that no claim has returned yet, in order; a push that is not answered does not begin: its handler might keep the answer. */
-  private readonly taken = new Map<HeldJob, 'unanswered' | 'ready'>();
+  /** Those of them that no claim has returned yet, in order: ready, or with the push whose answer they wait for. */
+  private readonly taken = new Map<HeldJob, PushRequest | 'ready'>();
   private readonly arrivals = new Set<Arrival>();
-  private readonly pushed = new ReplayCache(REPLAY_MS);
-  private readonly deciding = new Map<string, Promise<Delivery>>();
+  /** The pushes whose answer has been sent: they may come again. */
+  private readonly answered = new ReplayCache(REPLAY_MS);
   private waiting?: WaitingClaim;
 
   constructor(private readonly maxJobs: number) {}
@@ -74,55 +77,37 @@ export class Inbox {
 
   /** Resolves when a claim has taken the job, or none will. A pulled job has no `request`. */
   async arrive(job: WorkerJob, registration: Registration, request?: PushRequest): Promise<Delivery> {
-    if (!request || job.attempt === undefined) return this.decide(job, registration, request);
-    const push = `${job.id} ${job.attempt}`;
-    if (this.pushed.has(push, performance.now())) return 'taken';
-    const deciding = this.deciding.get(push) ?? this.decide(job, registration, request);
-    this.deciding.set(push, deciding);
-    const delivery = await deciding;
-    this.deciding.delete(push);
-    if (delivery === 'taken') this.pushed.add(push, performance.now());
-    return delivery;
-  }
-
-  private async decide(job: WorkerJob, registration: Registration, request?: PushRequest): Promise<Delivery> {
-    if (request && (this.isFull || registration.held.size >= registration.maxJobs)) return 'full';
     const { workerId } = registration;
     const [arrivedAt, confirmedAt] = [realNow(), -Infinity];
     const { attempt } = job;
-    const arrival = { claim: claimOf(job), registration, workerId, attempt, arrivedAt, confirmedAt };
-    if (this.waiting && this.take(arrival, this.waiting, request)) return 'taken';
-    return this.wait(arrival, request);
+    const arrived = { claim: claimOf(job), registration, workerId, attempt, arrivedAt, confirmedAt };
+    const delivery = this.decide(arrived, request) ?? (await this.wait(arrived, request));
+    if (delivery === 'unclaimed' && !request) this.onUnclaimed(arrived);
+    return delivery;
   }
 
   /** Takes arrived jobs, up to the free slots; waits until there is one, or the signal aborts. */
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     if (signal.aborted) return [];
-    const waiting: WaitingClaim = { slots, end: () => undefined };
-    this.takeArrivals(waiting);
-    const ready = this.takeReady();
-    if (ready.length > 0) return ready;
+    const waiting: WaitingClaim = (this.waiting = { slots, end: () => undefined });
     const end = new Promise<void>((resolve) => (waiting.end = resolve));
-    const stop = () => waiting.end();
-    signal.addEventListener('abort', stop, { once: true });
-    const ignoreSlots = slots.onFree(() => this.takeArrivals(waiting));
-    this.waiting = waiting;
-    await end;
-    ignoreSlots();
+    this.takeArrivals();
+    if (this.ready().length === 0) {
+      const ignoreSlots = slots.onFree(() => this.takeArrivals());
+      signal.addEventListener('abort', waiting.end, { once: true });
+      await end;
+      signal.removeEventListener('abort', waiting.end);
+      ignoreSlots();
+    }
     delete this.waiting;
-    signal.removeEventListener('abort', stop);
-    return this.takeReady();
+    const ready = this.ready();
+    for (const job of ready) this.taken.delete(job);
+    return ready.map(({ claim }) => claim);
   }
 
   /** How many jobs of a function have a slot that its worker still counts as free. */
   takenOf(fn: string): number {
     return [...this.taken.keys()].filter(({ claim }) => claim.fn === fn).length;
-  }
-
-  private takeReady(): Claim[] {
-    const ready = [...this.taken].flatMap(([job, state]) => (state === 'ready' ? job : []));
-    for (const job of ready) this.taken.delete(job);
-    return ready.map(({ claim }) => claim);
   }
 
   /** The job of a claim that is not reported yet. */
@@ -142,54 +127,91 @@ export class Inbox {
     return job;
   }
 
-  /** No claim takes jobs of a worker any more that is about to leave. */
-  leave(registration: Registration): void {
-    for (const arrival of this.arrivals) if (arrival.registration === registration) arrival.end('unclaimed');
-  }
-
-  /** The master has given these jobs to others. */
+  /** The master gives the jobs of this registration to others. */
   revoke(registration: Registration): void {
-    this.leave(registration);
-    for (const job of this.held.values()) {
-      if (job.registration !== registration) continue;
-      this.release(job.claim);
-      this.onRevoked(job.claim, 'lost');
-    }
+    for (const { job, end } of this.arrivals) if (job.registration === registration) end('unclaimed');
+    for (const job of this.held.values()) if (job.registration === registration) this.lose(job);
   }
 
   /** There is room again: gives it to arrived jobs, and asks for more. */
   private makeUse(): void {
-    if (this.waiting) this.takeArrivals(this.waiting);
+    this.takeArrivals();
     this.onRoom();
   }
 
-  private takeArrivals(waiting: WaitingClaim): void {
-    for (const arrival of this.arrivals)
-      if (this.take(arrival, waiting, arrival.request)) arrival.end('taken');
+  private takeArrivals(): void {
+    for (const { job, request, end } of this.arrivals) {
+      const delivery = this.decide(job, request);
+      if (delivery) end(delivery);
+    }
   }
 
-  private take(job: HeldJob, { slots }: WaitingClaim, request: PushRequest | undefined): boolean {
+  private ready(): readonly HeldJob[] {
+    return [...this.taken].flatMap(([job, state]) => (state === 'ready' ? job : []));
+  }
+
+  /** What becomes of a job; undefined if it has to wait for a slot. */
+  private decide(job: HeldJob, request: PushRequest | undefined): Delivery | undefined {
     const { claim, registration } = job;
-    if (slots.of(claim.fn) <= this.takenOf(claim.fn) || this.isFull) return false;
-    this.replace(claim);
-    this.held.set(claim.id, job);
-    this.claimed.set(claim, job);
-    registration.held.add(job);
-    this.taken.set(job, request ? 'unanswered' : 'ready');
-    if (request) request.onAnswered((isThere) => this.answered(job, isThere));
-    else this.waiting?.end();
-    return true;
+    if (this.answered.has(handOutOf(job), performance.now())) return 'taken';
+    const former = this.held.get(claim.id);
+    // Its master has given up an older attempt.
+    if (former && isOlder(job, former)) return 'unclaimed';
+    if (former && job.attempt !== undefined && job.attempt === former.attempt) {
+      if (request && typeof this.taken.get(former) === 'object') this.beginAfter(request, former);
+      return 'taken';
+    }
+    if (request && (this.isFull || registration.held.size >= registration.maxJobs)) return 'full';
+    const free = (this.waiting?.slots.of(claim.fn) ?? 0) - this.takenOf(claim.fn);
+    if (free <= 0 || this.isFull) return undefined;
+    // A job that arrives again was taken from this worker before.
+    if (former) this.lose(former);
+    this.take(job, request);
+    return 'taken';
   }
 
-  /** Without the answer its master gives the job to another worker. */
-  private answered(job: HeldJob, isThere: boolean): void {
-    if (!this.taken.has(job)) return;
-    if (!isThere) return void this.release(job.claim);
+  private take(job: HeldJob, request: PushRequest | undefined): void {
+    this.held.set(job.claim.id, job);
+    this.claimed.set(job.claim, job);
+    job.registration.held.add(job);
+    if (request) return this.beginAfter(request, job);
     this.taken.set(job, 'ready');
     this.waiting?.end();
   }
 
-  private wait(job: HeldJob, request?: PushRequest): Promise<Delivery> {
+  /**
+   * A job whose push is not answered does not begin: its handler might keep the answer, without which the master gives the
+   * job to another worker. If the push comes again meanwhile, the last one counts.
+   */
+  private beginAfter(request: PushRequest, job: HeldJob): void {
+    this.taken.set(job, request);
+    request.onAnswered((isThere) => {
+      const awaited = this.taken.get(job);
+      if (isThere && awaited) this.begin(job);
+      else if (awaited === request) this.release(job.claim);
+    });
+  }
+
+  private begin(job: HeldJob): void {
+    this.taken.set(job, 'ready');
+    if (job.attempt !== undefined) this.answered.add(handOutOf(job), performance.now());
+    if (this.waiting) this.waiting.end();
+    else setTimeout(() => this.giveBack(job), PATIENCE_MS);
+  }
+
+  /** Gives a job back that still waits for a claim, as that of a worker that stops. */
+  private giveBack(job: HeldJob): void {
+    if (!this.taken.has(job)) return;
+    this.release(job.claim);
+    this.onUnclaimed(job);
+  }
+
+  private lose({ claim }: HeldJob): void {
+    this.release(claim);
+    this.onRevoked(claim, 'lost');
+  }
+
+  private wait(job: HeldJob, request: PushRequest | undefined): Promise<Delivery> {
     return new Promise((resolve) => {
       const end = (how: Delivery) => {
         clearTimeout(timer);
@@ -197,20 +219,22 @@ export class Inbox {
         resolve(how);
       };
       const leave = () => end('unclaimed');
-      const arrival = { ...job, request, end };
+      const arrival = { job, request, end };
       const timer = setTimeout(leave, request ? PATIENCE_MS : PULLED_PATIENCE_MS);
       request?.onGone(leave);
       this.arrivals.add(arrival);
     });
   }
+}
 
-  /** A job that arrives again was taken from this worker before: its running attempt is lost. */
-  private replace({ id }: Claim): void {
-    const former = this.held.get(id);
-    if (!former) return;
-    this.release(former.claim);
-    this.onRevoked(former.claim, 'lost');
-  }
+/** Names a job and its attempt. */
+function handOutOf({ claim, attempt }: HeldJob): string {
+  return `${claim.id} ${attempt}`;
+}
+
+/** A master of another implementation has no attempts: what comes later is newer. */
+function isOlder({ attempt = Infinity }: HeldJob, { attempt: than = -Infinity }: HeldJob): boolean {
+  return attempt < than;
 }
 
 let handOvers = 0;

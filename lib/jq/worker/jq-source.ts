@@ -97,9 +97,12 @@ class JqSource implements JobSource, SourceMonitor {
     );
     this.inbox = new Inbox(settings.maxJobs);
     this.reports = new Reports(this.http, leaving, onProblem);
-    const parts = { http: this.http, inbox: this.inbox, settings, name, pulls: !listen, leaving, onProblem };
+    const parts = { http: this.http, inbox: this.inbox, settings, name, pulls: !listen, onProblem };
     this.registrations = new Registrations(parts);
     this.inbox.onRoom = () => this.registrations.pull();
+    // Rejects when the worker leaves: then the master gives back all of its jobs.
+    this.inbox.onUnclaimed = (job) =>
+      void this.reports.send(job, { claim: job.claim, status: 'released' }).catch(() => undefined);
     const hasKey = (key: string) => this.registrations.hasKey(key);
     this.server = listen && new PushServer(listen, settings, this.onPush, hasKey);
     this.startPings = () => setInterval(() => this.registrations.ping(), settings.pingInterval).unref();
@@ -188,7 +191,7 @@ class JqSource implements JobSource, SourceMonitor {
     clearInterval(this.pings);
     this.stalls?.close();
     this.leaving.abort(new Error('The worker is closed.'));
-    await this.registrations.end();
+    await this.registrations.withdraw(this.registrations.served());
     await this.opening?.catch(() => undefined);
     await this.server?.close();
     await this.http.close();

@@ -1,4 +1,5 @@
 import { messageOf } from '../../job/errors.js';
+import { realNow } from '../../job/real-time.js';
 import { Backoff } from '../http/backoff.js';
 import { refused, type MasterHttp } from '../http/master-http.js';
 import { toRaw } from '../message-pack/unpack.js';
@@ -9,12 +10,13 @@ import { isForgotten, type Registration } from './registration.js';
 const POLL_SECONDS = 20;
 /** A long poll is answered a little after its time. */
 const MARGIN_MS = 10_000;
+/** A poll that brings nothing takes longer than this, unless its master holds none, as while it shuts down. */
+const EARLY_MS = 1000;
 const MAX_DEPTH = 1000;
 
 export interface PullerOptions {
   readonly http: MasterHttp;
   readonly registration: Registration;
-  readonly signal: AbortSignal;
   /** Whether a claim waits for a job of the function. */
   readonly wanted: () => boolean;
   readonly onJob: (job: WorkerJob) => void;
@@ -22,14 +24,16 @@ export interface PullerOptions {
 }
 
 /**
- * Pulls jobs of one function from the master while they are wanted, one at a time. A request is never given up while the
- * worker stays, since its reply may already carry a job.
+ * Pulls jobs of one registration from the master while they are wanted, one at a time. A request is never given up until
+ * the registration is over, since its reply may already carry a job.
  */
 export class Puller {
   private pulling = false;
   /** The number of the last pull, and of the last one that has brought a job: by these the master knows whether a reply was lost. */
   private pulls = 0;
   private got = 0;
+  /** Whether the last pull was not answered: its reply may have had a job. */
+  private isUnanswered = false;
 
   constructor(private readonly options: PullerOptions) {}
 
@@ -37,21 +41,27 @@ export class Puller {
   want(): void {
     if (this.pulling) return;
     this.pulling = true;
-    // Rejects only when the worker leaves.
+    // Rejects only when the registration is over.
     void this.pullWhileWanted()
       .catch(() => undefined)
       .finally(() => (this.pulling = false));
   }
 
   private async pullWhileWanted(): Promise<void> {
-    const { signal, wanted, onJob, onProblem } = this.options;
+    const { registration, wanted, onJob, onProblem } = this.options;
+    const { signal } = registration;
     const backoff = new Backoff();
-    while (wanted() && !signal.aborted) {
+    // A job whose reply was lost goes back with the next pull, also while this worker has no slot.
+    while (wanted() || this.isUnanswered) {
+      const begun = realNow();
+      const seconds = wanted() ? POLL_SECONDS : 0;
       try {
-        const job = await this.pull();
-        backoff.reset();
+        const job = await this.pull(seconds);
+        signal.throwIfAborted();
         // The next claim asks for more.
         if (job) return onJob(job);
+        if (seconds > 0 && realNow() - begun < EARLY_MS) await backoff.wait(signal);
+        else backoff.reset();
       } catch (error) {
         signal.throwIfAborted();
         onProblem(`Pulling jobs failed, trying again: ${messageOf(error)}`);
@@ -61,17 +71,19 @@ export class Puller {
   }
 
   /** `undefined` if there was none in time. */
-  private async pull(): Promise<WorkerJob | undefined> {
-    const { http, registration, signal } = this.options;
+  private async pull(seconds: number): Promise<WorkerJob | undefined> {
+    const { http, registration } = this.options;
     const id = await registration.ready();
     this.pulls += 1;
-    const query = `timeout=${POLL_SECONDS}&pull=${this.pulls}&got=${this.got}`;
+    this.isUnanswered = true;
+    const query = `timeout=${seconds}&pull=${this.pulls}&got=${this.got}`;
     const reply = await http.request('POST', `/worker/pull?${query}`, {
       headers: { 'worker-id': id },
-      signal,
-      timeout: POLL_SECONDS * 1000 + MARGIN_MS,
+      signal: registration.signal,
+      timeout: seconds * 1000 + MARGIN_MS,
       waits: true,
     });
+    this.isUnanswered = false;
     if (reply.status === 204) return undefined;
     if (reply.status === 200) {
       // Also one that can't be read: it would come again and again.

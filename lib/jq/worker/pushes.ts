@@ -97,23 +97,29 @@ export class Pushes {
     const signature = secrets.length > 0 ? String(request.headers[SIGNATURE_HEADER]) : undefined;
     if (!new Raw(body).isArray) {
       const read = () => readWorkerJob(Fields.of(toRaw(body, MAX_DEPTH)));
-      return this.once(signature, now.getTime(), () => this.decide(read(), origin));
+      return this.once(signature, now.getTime(), origin, () => this.decide(read(), origin));
     }
     const elements = readBatch(body, MAX_DEPTH, readWorkerJob);
     return Promise.all(
       elements.map((element, index) =>
-        this.once(signature && `${signature} ${index}`, now.getTime(), () =>
+        this.once(signature && `${signature} ${index}`, now.getTime(), origin, () =>
           this.decideElement(element, origin),
         ),
       ),
     );
   }
 
-  /** A signed push that was taken is not run again if it is replayed. */
-  private async once(key: string | undefined, now: number, decide: () => Promise<Verdict>): Promise<Verdict> {
-    if (key !== undefined && this.taken.has(key, now)) return VERDICTS[202];
+  /** A signed push that was taken is not run again if it is replayed. One that was not answered is no replay when it comes again. */
+  private async once(
+    key: string | undefined,
+    now: number,
+    origin: Origin,
+    decide: () => Promise<Verdict>,
+  ): Promise<Verdict> {
+    if (key === undefined) return decide();
+    if (this.taken.has(key, now)) return VERDICTS[202];
     const verdict = await decide();
-    if (key !== undefined && verdict.status === 202) this.taken.add(key, now);
+    if (verdict.status === 202) origin.onAnswered((isThere) => isThere && this.taken.add(key, now));
     return verdict;
   }
 

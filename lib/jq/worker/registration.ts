@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { realNow } from '../../job/real-time.js';
 import type { WorkerJob } from '../wire/worker-job.js';
+import { Backoff } from '../http/backoff.js';
 import { askMaster, retryUntilAnswered } from '../http/retry-until-answered.js';
-import { isTemporary, reasonOf, refused, type MasterHttp, type MasterReply } from '../http/master-http.js';
+import { reasonOf, refused, type MasterHttp, type MasterReply } from '../http/master-http.js';
 import { pack } from '../message-pack/pack.js';
 import { integerOf, textOf, toRaw } from '../message-pack/unpack.js';
 import { MAX_BATCH } from '../wire/batch.js';
@@ -12,6 +14,8 @@ import { messageOf } from '../../job/errors.js';
 const MAX_REPLY_DEPTH = 2;
 const MAX_NAME_BYTES = 255;
 const KEY_BYTES = 12;
+/** A worker that is forgotten sooner than this waits before it registers again: two masters without a common store may be behind one address. */
+const STEADY_MS = 10_000;
 
 export interface RegistrationOptions {
   readonly fn: string;
@@ -21,16 +25,14 @@ export interface RegistrationOptions {
   readonly url?: string;
   /** How many jobs it takes in one request. */
   readonly batch: number;
-  /** Aborts when the worker leaves. */
-  readonly signal: AbortSignal;
   readonly onProblem: (message: string) => void;
-  /** Called when the master has forgotten the worker, and given its jobs to others. */
-  readonly onForgotten: (registration: Registration) => void;
+  /** Called when the master gives its jobs to others: it has forgotten the worker, or is about to be told that this leaves. */
+  readonly onLost: (registration: Registration) => void;
 }
 
 /**
  * One worker in the master's sense. It runs jobs of one function, so that a function without free slots doesn't block
- * others. If the master has forgotten it, it registers again.
+ * others. If the master has forgotten it, it registers again, until `end`: then it is over for good.
  */
 export class Registration {
   /** Its jobs that run here and are not reported yet. */
@@ -44,13 +46,22 @@ export class Registration {
   /** When the master was last asked for an answer that it gave, by `realNow`: it has heard of this worker since. */
   heardAt = realNow();
   private registering?: Promise<string>;
-
+  private readonly backoff = new Backoff();
+  private readonly life = new AbortController();
   private isPinging = false;
 
   constructor(
     private readonly http: MasterHttp,
     private readonly options: RegistrationOptions,
-  ) {}
+  ) {
+    // One listener for each request under way.
+    setMaxListeners(0, this.signal);
+  }
+
+  /** Aborts when it is over. */
+  get signal(): AbortSignal {
+    return this.life.signal;
+  }
 
   get fn(): string {
     return this.options.fn;
@@ -64,7 +75,7 @@ export class Registration {
     return job.name === this.fn;
   }
 
-  /** Registers unless it is registered. Retries through outages; rejects when the worker leaves. */
+  /** Registers unless it is registered. Retries through outages; rejects when it is over. */
   ready(): Promise<string> {
     if (this.workerId !== undefined) return Promise.resolve(this.workerId);
     return (this.registering ??= this.register().finally(() => delete this.registering));
@@ -72,9 +83,8 @@ export class Registration {
 
   /** Pings the master, until it answers: one that is back may have heard nothing of this worker for long. */
   async ping(): Promise<void> {
-    const id = this.workerId;
+    const { workerId: id, signal } = this;
     if (id === undefined || this.isPinging) return;
-    const { signal } = this.options;
     const headers = { 'worker-id': id };
     let asked = realNow();
     const ping = () => {
@@ -86,38 +96,35 @@ export class Registration {
       .catch(() => undefined)
       .finally(() => (this.isPinging = false));
     if (reply && isForgotten(reply)) this.forgotten(id);
-    else if (reply) this.heardAt = asked;
+    else if (reply && reply.status < 300) this.heardAt = asked;
   }
 
-  /** Gives a job back that has not begun. */
-  async release(jobId: string, attempt: number): Promise<void> {
-    const { signal } = this.options;
-    const headers = { 'worker-id': await this.ready() };
-    const body = pack({ job_id: jobId, attempt });
-    const release = () => this.http.request('POST', '/worker/release', { body, headers, signal });
-    await askMaster(release, signal, { url: this.http.url, what: 'POST /worker/release' });
-  }
-
-  /** Whether a job that it was handed, and begins now, is still its own. A master that doesn't know the question says nothing against it. */
+  /** Whether a job that it was handed, and begins now, is still its own. A master that doesn't know the question says nothing against it. @throws when there is no answer to it */
   async confirm(jobId: string, attempt: number): Promise<boolean> {
-    const { signal } = this.options;
-    const headers = { 'worker-id': await this.ready() };
+    const { signal } = this;
+    const id = await this.ready();
+    const headers = { 'worker-id': id };
     const body = pack({ job_id: jobId, attempt });
     const reply = await this.http.request('POST', '/worker/confirm', { body, headers, signal });
-    if (isTemporary(reply)) throw refused('POST /worker/confirm', reply);
-    return reply.status !== 409;
+    const isUnknown = isForgotten(reply);
+    if (isUnknown) this.forgotten(id);
+    if (isUnknown || reply.status === 409) return false;
+    if (reply.status < 300 || reply.status === 404) return true;
+    throw refused('POST /worker/confirm', reply);
   }
 
   /** The master no longer knows this id. */
   forgotten(id: string): void {
     if (this.workerId !== id) return;
     delete this.workerId;
-    this.options.onForgotten(this);
+    this.options.onLost(this);
     this.ready().catch(() => undefined);
   }
 
-  /** Unregisters, so that its jobs go back at once. Retries until the master answers, or the signal aborts. */
-  async unregister(signal: AbortSignal): Promise<void> {
+  /** Unregisters for good, so that its jobs go back at once. Retries until the master answers, or the signal aborts. */
+  async end(signal: AbortSignal): Promise<void> {
+    this.life.abort(new Error('The worker has signed off.'));
+    this.options.onLost(this);
     const id = this.workerId ?? (await this.nearlyRegistered(signal));
     if (id === undefined) return;
     delete this.workerId;
@@ -145,7 +152,10 @@ export class Registration {
   }
 
   private async register(): Promise<string> {
-    const { fn, maxJobs, name, url, batch, signal, onProblem } = this.options;
+    const { fn, maxJobs, name, url, batch, onProblem } = this.options;
+    const { signal } = this;
+    signal.throwIfAborted();
+    await this.backoff.pace(STEADY_MS, signal);
     let id = '';
     const ask = async () => {
       // A new key each time: the reply to the previous try may have been lost.

@@ -20,8 +20,6 @@ export interface RegistrationsParts {
   readonly name: string;
   /** Whether jobs are pulled, not pushed. */
   readonly pulls: boolean;
-  /** Aborts when the worker leaves. */
-  readonly leaving: AbortSignal;
   readonly onProblem: (message: string) => void;
 }
 
@@ -89,29 +87,12 @@ export class Registrations {
     for (const fn of functions) this.pullers.delete(fn);
     this.functions = new Set(this.served().filter((fn) => !functions.includes(fn)));
     this.all = this.all.filter((each) => !withdrawn.includes(each));
-    for (const registration of withdrawn) this.parts.inbox.leave(registration);
-    await this.unregister(withdrawn);
-  }
-
-  /** A job that no slot takes soon, as of a handler that is paused, is for other workers. */
-  private async pulled(job: WorkerJob, registration: Registration): Promise<void> {
-    if ((await this.parts.inbox.arrive(job, registration)) === 'taken' || job.attempt === undefined) return;
-    // Rejects when the worker leaves: then the master gives back all of its jobs.
-    await registration.release(job.id, job.attempt).catch(() => undefined);
-  }
-
-  /** Ends all registrations. */
-  end(): Promise<void> {
-    return this.unregister(this.all);
-  }
-
-  private async unregister(registrations: readonly Registration[]): Promise<void> {
     const deadline = AbortSignal.timeout(LEAVE_TIMEOUT_MS);
-    const unregister = (registration: Registration) =>
-      registration.unregister(deadline).catch((error: unknown) => {
+    const end = (registration: Registration) =>
+      registration.end(deadline).catch((error: unknown) => {
         this.parts.onProblem(`The master could not be told that the worker leaves: ${messageOf(error)}`);
       });
-    await Promise.all(registrations.map(unregister));
+    await Promise.all(withdrawn.map(end));
   }
 
   private async announceAll(slots: FreeSlots, url: string | undefined): Promise<void> {
@@ -121,18 +102,17 @@ export class Registrations {
 
   /** Registers a further worker if there are more held and free slots than were announced. */
   private announce(fn: string, free: number, url: string | undefined): void {
-    const { http, inbox, settings, name, pulls, leaving: signal, onProblem } = this.parts;
+    const { http, inbox, settings, name, pulls, onProblem } = this.parts;
     const missing = this.missing(fn, free);
-    if (missing <= 0 || !this.functions.has(fn) || signal.aborted) return;
+    if (missing <= 0 || !this.functions.has(fn)) return;
     const registration = new Registration(http, {
       fn,
       maxJobs: missing,
       name,
       url,
       batch: settings.maxBodyBytes < MAX_BATCH_BYTES ? 1 : MAX_BATCH,
-      signal,
       onProblem,
-      onForgotten: (forgotten) => inbox.revoke(forgotten),
+      onLost: (lost) => inbox.revoke(lost),
     });
     this.all = [...this.all, registration];
     registration.ready().catch(() => undefined);
@@ -148,13 +128,12 @@ export class Registrations {
   }
 
   private puller(registration: Registration): Puller {
-    const { http, inbox, leaving: signal, onProblem } = this.parts;
+    const { http, inbox, onProblem } = this.parts;
     return new Puller({
       http,
       registration,
-      signal,
       wanted: () => !inbox.isFull && (this.slots?.of(registration.fn) ?? 0) > inbox.takenOf(registration.fn),
-      onJob: (job) => void this.pulled(job, registration),
+      onJob: (job) => void inbox.arrive(job, registration),
       onProblem,
     });
   }

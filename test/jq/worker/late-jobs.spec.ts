@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { decode, encode } from '@msgpack/msgpack';
 import { defineJob } from '../../../lib/job/job-definition.js';
 import { realNow } from '../../../lib/job/real-time.js';
 import type { JobSource } from '../../../lib/job/job-source.js';
@@ -6,6 +7,7 @@ import { messagePack } from '../../../lib/jq/message-pack/codec.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import type { Registrations } from '../../../lib/jq/worker/registrations.js';
 import { freePort } from '../../support/free-port.js';
+import { gate } from '../../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../../support/run-worker.js';
 import { until } from '../../support/until.js';
 import { Http } from '../master/http.js';
@@ -95,6 +97,56 @@ describe('a job that is read late', () => {
     expect([lost, ran]).toEqual([2, [id]]);
   });
 
+  it('because the reply to its pull was lost goes to another worker if the slot is taken by then', async () => {
+    let lost = 0;
+    const paused = gate<() => void>();
+    const url = await proxyTo({
+      after: (what, status, response) => {
+        if (!what.startsWith('POST /worker/pull') || status !== 200 || lost++ > 0) return false;
+        paused.open(() => cut(response));
+        return true;
+      },
+    });
+    const ran: string[] = [];
+    const work = (name: string, master_: string) =>
+      runWorker(
+        jq({ master: master_, onProblem: () => undefined }),
+        defineJob('mail', { codec: messagePack }),
+        () => void ran.push(name),
+      );
+    const { worker: first } = await work('paused', url);
+    const id = await master.enqueue({ name: 'mail', max_retry: 0, timeout: 3600 });
+    const breakLine = await paused.passed;
+    first.setConcurrency('mail', 0);
+    breakLine();
+    await work('other', master.url);
+    await isDone(id);
+    expect(ran).toEqual(['other']);
+  });
+
+  it('without an attempt, as of a master of another implementation, fails there for another try', async () => {
+    const held = gate<() => void>();
+    const url = await proxyTo({
+      after: (what, status, response, bytes) => {
+        if (!what.startsWith('POST /worker/pull') || status !== 200) return false;
+        const { attempt: _, ...rest } = decode(bytes) as Record<string, unknown>;
+        held.open(() => response.writeHead(200).end(encode(rest)));
+        return true;
+      },
+    });
+    const { worker: paused } = await runWorker(
+      jq({ master: url, onProblem: () => undefined }),
+      defineJob('mail', { codec: messagePack }),
+      () => undefined,
+    );
+    const id = await master.enqueue({ name: 'mail', max_retry: 0, timeout: 3600 });
+    const deliver = await held.passed;
+    paused.setConcurrency('mail', 0);
+    deliver();
+    await until(async () => ((await master.job(id)).body as { status: string }).status === 'error');
+    await expect(master.job(id)).resolves.toMatchObject({ body: { message: 'the worker gave it back' } });
+  });
+
   it('is begun without a question if nothing speaks against it', async () => {
     const { ran, push: pushHere, isHeard } = await worker(master.url);
     isHeard();
@@ -110,14 +162,19 @@ describe('a job that is read late', () => {
     stall();
     await pushHere('j1');
     await until(() => ran.length > 0);
-    scripted.confirms = 409;
-    stall();
-    await pushHere('j2');
-    await until(() => scripted.confirmed.length > 1);
+    for (const [id, status] of [
+      ['j2', 409],
+      ['j3', 403],
+    ] as const) {
+      scripted.confirms = status;
+      stall();
+      await pushHere(id);
+      await until(() => scripted.confirmed.includes(id));
+    }
     scripted.confirms = 204;
-    await pushHere('j3');
+    await pushHere('j4');
     await until(() => ran.length > 1);
-    expect(ran).toEqual(['j1', 'j3']);
-    expect(scripted.confirmed).toEqual(['j1', 'j2', 'j3']);
+    expect(ran).toEqual(['j1', 'j4']);
+    expect(scripted.confirmed).toEqual(['j1', 'j2', 'j3', 'j4']);
   });
 });

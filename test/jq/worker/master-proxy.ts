@@ -8,8 +8,8 @@ import type { Http } from '../master/http.js';
 export interface ProxyRules {
   /** Before the master gets it. */
   before?(what: string, response: ServerResponse): boolean;
-  /** Before the worker gets the reply. */
-  after?(what: string, status: number, response: ServerResponse): boolean;
+  /** Before the worker gets the reply, whose body are these bytes. */
+  after?(what: string, status: number, response: ServerResponse, bytes: Buffer): boolean;
 }
 
 /** For a `describe`, behind the hook that stops workers: proxies between these and a master, by their URLs. */
@@ -29,7 +29,8 @@ export function useMasterProxies(master: Http): (rules: ProxyRules) => Promise<s
         headers: { 'content-type': 'application/msgpack' },
         ...(body.length > 0 ? { body } : {}),
       });
-      if (!after?.(what, reply.status, response)) response.writeHead(reply.status).end(reply.bytes);
+      if (!after?.(what, reply.status, response, reply.bytes))
+        response.writeHead(reply.status).end(reply.bytes);
     });
     proxies.push(proxy);
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));

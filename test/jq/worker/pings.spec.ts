@@ -32,4 +32,17 @@ describe('a ping', () => {
     await Promise.all([registration.ping(), registration.ping()]);
     expect(master.pings.came).toBe(4);
   });
+
+  it('that is refused for its token does not count as heard', async () => {
+    const master = await scriptedMaster();
+    master.pings = { refused: Infinity, status: 403, code: 'FORBIDDEN', came: 0 };
+    const source: JobSource = jq({ master: master.url, listen: { port: 0 }, pingInterval: '1h' });
+    const { registrations } = source as JobSource & { readonly registrations: Registrations };
+    await runWorker(source, 'mail', () => undefined);
+    const registration = await until(() => registrations['all'][0]);
+    await until(() => master.pings.came === 1 && !registration['isPinging']);
+    const { heardAt } = registration;
+    await registration.ping();
+    expect([master.pings.came, registration.heardAt]).toEqual([2, heardAt]);
+  });
 });

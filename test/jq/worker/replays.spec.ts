@@ -9,7 +9,7 @@ import { vector } from '../message-pack/vectors.js';
 const URL = 'http://127.0.0.1:1';
 const SECRET = 'correct horse';
 
-it('A signed push is taken once, however often it is sent', async () => {
+it('A signed push that was answered is taken once, however often it is sent', async () => {
   let taken = 0;
   const settings = {
     maxJobs: 1,
@@ -24,10 +24,15 @@ it('A signed push is taken once, however often it is sent', async () => {
   });
   const body = Buffer.from(vector('POST /worker-job'));
   const request = { headers: signed(body, URL, SECRET) } as unknown as IncomingMessage;
-  const origin = { key: undefined, url: URL, onGone: () => undefined, onAnswered: () => undefined };
-  for (let sent = 0; sent < 2; sent++)
-    await expect(pushes.answer(request, body, origin)).resolves.toEqual({ status: 202 });
-  expect(taken).toBe(1);
+  const push = (isThere: boolean) => {
+    const onAnswered = (callback: (isThere: boolean) => void) => callback(isThere);
+    return pushes.answer(request, body, { key: undefined, url: URL, onGone: () => undefined, onAnswered });
+  };
+  for (const isThere of [false, true, true]) {
+    await expect(push(isThere)).resolves.toEqual({ status: 202 });
+  }
+  // Its sender had gone before the first answer, and sent it again.
+  expect(taken).toBe(2);
 });
 
 it('A push is remembered for the time of its signature, and no longer than twice that', () => {

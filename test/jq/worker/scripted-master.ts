@@ -23,8 +23,10 @@ export interface ScriptedMaster {
   /** What `POST /worker` is answered with, beside the id. */
   offers: object;
   onDone: OnDone;
-  /** How many of the next pings it can't answer, and how many have come. */
-  pings: { refused: number; came: number };
+  /** How many of the next pings are refused, and how: 503 without a code; and how many have come. */
+  pings: { refused: number; status: number; code: string; came: number };
+  /** How many pulls have come: all are answered at once, with no job. */
+  pulls: number;
   /** How the next questions whether a job is still the worker's are answered. */
   confirms: number;
   /** The jobs that were asked for. */
@@ -44,8 +46,11 @@ export async function scriptedMaster(offers: object = {}): Promise<ScriptedMaste
     }
     if (request.url === '/worker/ping') {
       master.pings.came += 1;
-      return response.writeHead(master.pings.refused-- > 0 ? 503 : 204).end();
+      if (master.pings.refused-- <= 0) return response.writeHead(204).end();
+      const { status, code } = master.pings;
+      return response.writeHead(status).end(encode({ code }));
     }
+    if (request.url?.startsWith('/worker/pull')) master.pulls += 1;
     if (request.url === '/worker/confirm') {
       master.confirmed.push((body as Report).job_id);
       return response.writeHead(master.confirms).end();
@@ -63,7 +68,8 @@ export async function scriptedMaster(offers: object = {}): Promise<ScriptedMaste
     reports: [],
     taken,
     offers,
-    pings: { refused: 0, came: 0 },
+    pings: { refused: 0, status: 503, code: '', came: 0 },
+    pulls: 0,
     confirms: 204,
     confirmed: [],
     onDone: (report, response) => {
