@@ -18,6 +18,7 @@ const KEY_BYTES = 12;
 const STEADY_MS = 10_000;
 
 export interface RegistrationOptions {
+  readonly http: MasterHttp;
   readonly fn: string;
   readonly maxJobs: number;
   readonly name: string;
@@ -50,10 +51,7 @@ export class Registration {
   private readonly life = new AbortController();
   private isPinging = false;
 
-  constructor(
-    private readonly http: MasterHttp,
-    private readonly options: RegistrationOptions,
-  ) {
+  constructor(private readonly options: RegistrationOptions) {
     // One listener for each request under way.
     setMaxListeners(0, this.signal);
   }
@@ -61,6 +59,10 @@ export class Registration {
   /** Aborts when it is over. */
   get signal(): AbortSignal {
     return this.life.signal;
+  }
+
+  private get http(): MasterHttp {
+    return this.options.http;
   }
 
   get fn(): string {

@@ -105,7 +105,8 @@ export class Registrations {
     const { http, inbox, settings, name, pulls, onProblem } = this.parts;
     const missing = this.missing(fn, free);
     if (missing <= 0 || !this.functions.has(fn)) return;
-    const registration = new Registration(http, {
+    const registration = new Registration({
+      http,
       fn,
       maxJobs: missing,
       name,
