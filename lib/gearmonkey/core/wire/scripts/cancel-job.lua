@@ -1,8 +1,10 @@
 -- Gives cancel_job
 -- include calls: call, try
+-- include end-refusal: end_refusal
 -- include finish: finish
+-- include limit-refusal: limit_refusal
 -- include limits: open_limits
--- include rights: missing_right
+-- include refusals: refusal_of
 -- include unbegun: is_unbegun
 
 --- Ends a job that waits or that a worker of this package runs. `keys` are those of cancel.lua. Returns
@@ -15,10 +17,12 @@ local function cancel_job(keys, now, id, mark, message, failure, only_old)
   if job[3] == failure then return 'cancelled' end
   if job[1] == 'success' or job[1] == 'error' then return 'finished' end
   if only_old and job[1] == 'busy' then return 'running' end
-  local refusal = missing_right('HSET', keys.jobs .. id, 'x', 'x') or missing_right('EXPIRE', keys.jobs .. id, '1')
+  local stored = job[5] and call('HMGET', keys.control, 'limit', 'override')
+  local refusal = end_refusal(keys, 'cancelled') or refusal_of('ZREM', keys.scheduled) or refusal_of('ZREM', keys.leases)
+    or refusal_of('LREM', keys.normal) or (stored and (limit_refusal(keys.limits, stored[1], { job[5] }) or refusal_of('EXISTS LPUSH', keys.wake)))
   if refusal then return refusal end
 
-  local limits = job[5] and open_limits(keys, now, unpack(call('HMGET', keys.control, 'limit', 'override')))
+  local limits = stored and open_limits(keys, now, unpack(stored))
   local side = only_old and -1 or 1
   --- Removes a job from where it waits.
   local function remove_waiting(key)

@@ -8,7 +8,9 @@
 ]]
 -- include calls: call
 -- include clock: clock
+-- include end-refusal: end_refusal
 -- include expiry: expire_waiting
+-- include refusals: refusal_of
 -- include unbegun: is_unbegun
 
 local id, mark = ARGV[2], ARGV[3]
@@ -17,6 +19,8 @@ local job = call('HMGET', KEYS[1] .. id, 'status', 'mark', 'after', 'flow')
 if not job[1] or is_unbegun(job[3], job[4]) or (mark ~= '' and (job[2] or '0') ~= mark) then return -1 end
 if job[1] == 'success' or job[1] == 'error' then return 0 end
 if job[1] ~= 'idle' then return -1 end
+keys.refusal = end_refusal(keys, 'failed')
+  or refusal_of('ZREM', 'queue:' .. string.sub(KEYS[1], #'job:' + 1, -2) .. ':scheduled')
 local left = expire_waiting(keys, id, clock(ARGV[1]), job[3])
 if keys.ended_in_flow then return -2 end
 return left

@@ -8,13 +8,15 @@ local EXPIRES = '"expires":'
 
 --- Ends a job that no handler has run (claims that were released don't count) and whose time has passed. Returns the ms
 --- until then, 0 if it has ended, or -1 if it will not expire, or may not be ended. `keys.is_alone`: this is the script's first
---- write, which then uses no memory, so that Redis allows the others even if its memory is full.
+--- write, which then uses no memory, so that Redis allows the others even if its memory is full. `keys.refusal`: the error reply
+--- that is returned in place of ending it.
 local function expire(keys, id, now)
   local job = call('HMGET', keys.jobs .. id, 'options', 'attempts', 'snoozes')
   -- A quote inside a text of the JSON follows a backslash, so no header matches.
   local expiry = tonumber(string.match(job[1] or '', EXPIRES .. '(%d+)'))
   if not expiry or count(job[2]) > 0 or count(job[3]) > 0 then return -1 end
   if now < expiry then return math.ceil(expiry - now) end
+  if keys.refusal then return keys.refusal end
   local text = 'expired: no worker began it in time'
   local failure = '{"name":"JobExpiredError","code":"JOB_EXPIRED","message":"' .. text .. '"}'
   if keys.is_alone then try('EXPIRE', keys.locks .. id, '10') end

@@ -14,9 +14,10 @@
 -- include calls: call, try
 -- include clock: clock
 -- include drained: fate, finish_drained
+-- include end-refusal: end_refusal
 -- include put-back: put_back
+-- include refusals: refusal_of
 -- include refuses-writes: refuses_writes
--- include rights: missing_right
 
 local queue, cursor, which = KEYS[4], ARGV[3], ARGV[4]
 local keys = { jobs = KEYS[1], locks = KEYS[2], channel = KEYS[3] }
@@ -51,8 +52,8 @@ local function drain_scheduled()
   return found[1]
 end
 
-local refusal = missing_right('HSET', keys.jobs .. 'x', 'x', 'x') or missing_right('EXPIRE', keys.jobs .. 'x', '1')
-  or missing_right('RPUSH', queue, 'x')
+-- A drain takes a call for each queue: the first one has to find what others would lack.
+local refusal = end_refusal(keys, 'cancelled') or refusal_of('RPOP RPUSH ZSCAN ZREM', queue)
 if refusal then return refusal end
 local next_cursor = which == '' and drain_list() or drain_scheduled()
 return { drain.ended, next_cursor, keys.ended_in_flow and 1 or 0 }

@@ -13,6 +13,8 @@
 local function fate(drain, id)
   if (tonumber(id) or 0) > drain.last then return 'stay' end
   local job = try('HMGET', drain.keys.jobs .. id, 'status', 'attempts', 'snoozes', 'after', 'flow')
+  -- Without a right to the job it may be one that a worker runs.
+  if job.err and not string.find(job.err, '^WRONGTYPE') then return 'stay' end
   if job.err or not job[1] or job[1] == 'success' or job[1] == 'error' then return 'drop' end
   if is_unbegun(job[4], job[5]) then return 'stay' end
   local begun = count(job[2]) > 0 or count(job[3]) > 0

@@ -10,10 +10,13 @@
 ]]
 -- include calls: call
 -- include clock: clock
+-- include refusals: refusal_of
 
 local control, pauses = KEYS[1], ARGV[2] == '1'
 local is_paused = call('HMGET', control, 'paused')[1] ~= false
 if is_paused == pauses then return 0 end
+local refusal = refusal_of('PUBLISH', control) or refusal_of('HDEL HSET', control) or refusal_of('EXISTS LPUSH', KEYS[6])
+if refusal then return refusal end
 call('PUBLISH', control, pauses and 'paused' or 'resumed')
 call('HDEL', control, 'paused')
 if pauses then

@@ -19,7 +19,7 @@
 -- include foreign: count
 -- include limit-prefix: limit_prefix
 -- include move-limited: move_limited
--- include rights: missing_right
+-- include refusals: refusal_of
 -- include times: times_of
 -- include unbegun: is_unbegun
 
@@ -33,8 +33,8 @@ if not job[1] or is_unbegun(job[6], job[8]) then return 'missing' end
 if mark ~= '' and (job[4] or '0') ~= mark then return 'lost' end
 if job[1] == 'success' or job[1] == 'error' then return 'finished' end
 if job[1] ~= 'idle' or count(job[2]) > 0 or count(job[3]) > 0 then return 'begun' end
-local refusal = missing_right('HSET', hash, 'x', 'x') or missing_right('HDEL', hash, 'x')
-  or missing_right('ZREM', KEYS[SCHEDULED], 'x') or missing_right('LREM', KEYS[5], '1', 'x')
+local refusal = refusal_of('HSET HDEL', hash) or refusal_of('ZADD ZREM ZSCORE', KEYS[SCHEDULED])
+  or refusal_of('LPUSH LREM LPOS', KEYS[5]) or refusal_of('EXISTS LPUSH', KEYS[6])
 if refusal then return refusal end
 
 --- Removes the job from the lists other than its new queue. Searched from the left, where new jobs are.
@@ -77,7 +77,8 @@ end
 if job[6] then
   if target > 0 then change_place() end
 elseif job[5] and (target > 0 or key ~= job[5]) then
-  if not move_limited(keys, now, id, job[5], key, target, score) then return 'begun' end
+  local moved = move_limited(keys, now, id, job[5], key, target, score)
+  if moved ~= true then return moved or 'begun' end
 elseif target > 0 then
   local moved = move()
   if moved ~= true then return moved or 'begun' end

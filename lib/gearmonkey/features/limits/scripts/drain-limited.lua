@@ -15,9 +15,11 @@
 -- include calls: call
 -- include clock: clock
 -- include drained: fate, finish_drained
+-- include end-refusal: end_refusal
 -- include limit-prefix: limit_prefix
+-- include limit-refusal: limit_refusal
 -- include limits: open_limits
--- include rights: missing_right
+-- include refusals: refusal_of
 
 local cursor, which, priority = ARGV[3], ARGV[4], ARGV[5]
 local keys = {
@@ -31,8 +33,8 @@ local drain = { keys = keys, now = now, last = tonumber(ARGV[2]), which = which,
 local stored = call('HMGET', keys.control, 'limit', 'override')
 local limits = stored[1] and open_limits(keys, now, unpack(stored))
 if not limits then return { ended, '0' } end
-local refusal = missing_right('HSET', keys.jobs .. 'x', 'x', 'x') or missing_right('EXPIRE', keys.jobs .. 'x', '1')
-  or missing_right('LREM', keys.limits .. 'x', '1', 'x') or missing_right('ZREM', keys.limits .. 'x', 'x')
+local refusal = end_refusal(keys, 'cancelled') or limit_refusal(keys.limits, stored[1], {})
+  or refusal_of('LRANGE ZRANGE ZCARD ZSCAN', keys.limits .. 'x') or refusal_of('EXISTS LPUSH', keys.wake)
 if refusal then return refusal end
 
 --- Ends the jobs of one list. Returns whether there may be more.

@@ -15,10 +15,12 @@
 ]]
 -- include calls: call, try
 -- include clock: clock
+-- include end-refusal: end_refusal
+-- include limit-refusal: limit_refusal, shared_by
 -- include limits: open_limits
 -- include mark: mark_of
+-- include refusals: refusal_of
 -- include replace: is_full, replace, store_numbers
--- include rights: missing_right
 -- include sender: reserve_ids
 -- include tags: open_tags
 -- include times: times_of
@@ -42,14 +44,23 @@ local function job_of(i)
   return ARGV[at], ARGV[at + 1], ARGV[at + 2]
 end
 
-local job = keys.jobs .. 'x'
-local refusal = missing_right('HMGET', job, 'x') or missing_right('HSET', job, 'x', 'x') or missing_right('EXPIRE', job, '1')
-  or missing_right('HSET', keys.limits .. 'x', 'x', 'x') or missing_right('ZADD', keys.limits .. 'x', '1', 'x')
-local shared = numbers ~= '' and string.match(rules, '^%d*:%d*:%d*:%a+:(.+)$')
-if shared then refusal = refusal or missing_right('HSETNX', 'shared-limit:' .. shared .. ':x', 'x', 'x') end
+--- Returns an error reply if the user may not write all that these jobs need with these rules.
+local function refusal_with(given)
+  local replaces, replaced = on_full == 'replace' or on_full == 'replace-running', {}
+  for i = first + 2, replaces and #ARGV or 0, 3 do replaced[#replaced + 1] = ARGV[i] end
+  return refusal_of('HSET DEL', keys.jobs .. 'x') or refusal_of('INCRBY DECRBY', keys.ids) or refusal_of('SET DEL', keys.sender)
+    or limit_refusal(keys.limits, given, replaced) or refusal_of('LLEN', keys.limits .. 'x') or refusal_of('EXISTS LPUSH', keys.wake)
+    or (replaces and (end_refusal(keys, 'cancelled') or refusal_of('HGET', keys.jobs .. 'x')
+      or refusal_of('LRANGE LTRIM SRANDMEMBER', keys.limits .. 'x') or refusal_of('ZREM', keys.leases)) or nil)
+end
+
+local stored = call('HMGET', keys.control, 'limit', 'override')
+local refusal = refusal_with(stored[1] or rules) or refusal_of('HSETNX', keys.control)
+local shared = numbers ~= '' and shared_by(rules)
+if shared then refusal = refusal or refusal_of('HSETNX', 'shared-limit:' .. shared .. ':x') end
 if refusal then return refusal end
 if call('HSETNX', keys.control, 'limit', rules) == 1 or numbers ~= '' then store_numbers(rules, numbers) end
-local limits = open_limits(keys, now, unpack(call('HMGET', keys.control, 'limit', 'override')))
+local limits = open_limits(keys, now, stored[1] or rules, stored[2])
 if not limits then return redis.error_reply('ERR the rules in ' .. keys.control .. ' have another form') end
 local last, known, sent = reserve_ids(keys.ids, jobs, keys.sender, ARGV[2], memory)
 if sent then return sent end

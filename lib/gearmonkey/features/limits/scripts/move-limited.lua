@@ -1,5 +1,6 @@
 -- Gives move_limited
 -- include calls: call, try
+-- include limit-refusal: limit_refusal
 -- include limits: open_limits
 
 --- Removes a job from where it waits for its key. Returns its time in ms and its priority; nil if it waits nowhere.
@@ -15,11 +16,13 @@ local function leave_key(limits, key, id)
   end
 end
 
---- Moves a job with a key to another key, priority or time. Returns false if a worker has it. `keys` has jobs, limits, wake and
+--- Moves a job with a key to another key, priority or time. Returns true, false if a worker has it, or an error reply. `keys` has jobs, limits, wake and
 --- control; `target` and `score` are those of update.lua.
 local function move_limited(keys, now, id, from, to, target, score)
   local hash = keys.jobs .. id
   local stored = call('HMGET', keys.control, 'limit', 'override')
+  local refusal = limit_refusal(keys.limits, stored[1], { from })
+  if refusal then return refusal end
   local limits = open_limits(keys, now, stored[1], stored[2])
   local wanted = ({ [3] = 'high', [4] = 'normal', [5] = 'low' })[target]
   -- In its list already, it keeps its place.

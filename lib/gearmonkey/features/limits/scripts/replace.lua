@@ -2,10 +2,11 @@
 -- Gives store_numbers, is_full, replace
 -- include calls: call, try
 -- include finish: finish
+-- include limit-refusal: shared_by
 
 --- Stores the numbers of a shared limit unless there are some.
 local function store_numbers(rules, numbers)
-  local shared = string.match(rules, '^%d*:%d*:%d*:%a+:(.+)$')
+  local shared = shared_by(rules)
   if shared then call('HSETNX', 'shared-limit:' .. shared .. ':rules', 'limit', numbers) end
 end
 
@@ -48,8 +49,8 @@ local function replace(limits, key, running, by)
   for _, priority in ipairs(limits.PRIORITIES) do
     local list = limits.list_of(key, priority)
     local ids = call('LRANGE', list, 0, MAX_REPLACED - 1)
-    call('LTRIM', list, MAX_REPLACED, -1)
     for _, id in ipairs(ids) do replace_one(limits, key, id, by, 'idle') end
+    call('LTRIM', list, MAX_REPLACED, -1)
   end
   for _, id in ipairs(call('SRANDMEMBER', keys.limits .. 'later:' .. key, MAX_REPLACED)) do
     limits.forget_time(key, id)

@@ -9,7 +9,9 @@
   Keys that are full are looked at again by the next claims: some by each call, and by each recovery if no more calls come.
 ]]
 -- include calls: call
+-- include limit-refusal: limit_refusal, shared_by
 -- include look-again: look_again_at
+-- include refusals: refusal_of
 
 local control, field, value, numbers = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 local own, wake = KEYS[2], KEYS[3]
@@ -23,7 +25,7 @@ end
 
 --- Where the jobs of these rules are counted, how members are marked there, and whether it is a shared limit.
 local function space_of(rules)
-  local shared = rules and string.match(rules, '^%d*:%d*:%d*:%a+:(.+)$')
+  local shared = shared_by(rules)
   if not shared then return own, '', false end
   return 'shared-limit:' .. shared .. ':', own, true
 end
@@ -32,6 +34,14 @@ local before = call('HGET', control, 'limit')
 local rules = field == 'limit' and value or before
 if not rules then return 0 end
 local space, mark, shared = space_of(rules)
+--- Returns an error reply if the user may not write all that this needs: numbers of which full keys learn nothing would not hold.
+local function refusal_with(given)
+  local prefix = space_of(given)
+  return limit_refusal(own, given, {}) or refusal_of('ZSCAN SMEMBERS DEL', prefix .. 'x') or refusal_of('HGET HSET HDEL', prefix .. 'rules')
+end
+local refusal = refusal_of('HGET HSET HDEL', control) or refusal_with(rules) or (before and refusal_with(before))
+  or refusal_of('HRANDFIELD', own .. 'x') or refusal_of('EXISTS LPUSH', wake)
+if refusal then return refusal end
 
 --- The prefixes of limits whose keys are to be looked at again. Those of an earlier call that has not ended come first, from their beginning.
 local prefixes = {}

@@ -24,15 +24,17 @@
 -- include calls: call, try
 -- include clock: clock
 -- include create: create_jobs, undo_jobs
+-- include end-refusal: end_refusal
 -- include expiry: EXPIRES, expire
 -- include foreign: count
 -- include mark: mark_of
+-- include refusals: refusal_of
 -- include tagged: may_have_tags
 -- include tags: open_tags
 -- include times: times_of
 -- include with-expiry: with_expiry
 
-local ids, jobs, _, channel, wake, sender, unique, scheduled = unpack(KEYS)
+local ids, jobs, queue, channel, wake, sender, unique, scheduled = unpack(KEYS)
 local number, memory, mark, score = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local keys = { jobs = jobs, channel = channel, locks = KEYS[9] }
 --- How often a call looks for entries that are over.
@@ -49,6 +51,11 @@ if known then
     return results
   end
 end
+
+local refusal = refusal_of('INCRBY', ids) or refusal_of('SET DEL', sender) or refusal_of('PUBLISH', channel)
+  or refusal_of('HMGET HSET DEL', jobs .. 'x') or refusal_of('HMGET HSET HDEL HRANDFIELD', unique)
+  or refusal_of('LPUSH LREM ZADD ZREM', queue) or refusal_of('ZADD ZSCORE', scheduled) or refusal_of('EXISTS LPUSH', wake)
+if refusal then return refusal end
 
 local time = clock(ARGV[6])
 local stamp = string.format('%.0f', time)
@@ -91,10 +98,15 @@ local function standing(entry, kind, span)
     return nil
   end
   if job[1] ~= 'idle' then return nil end
-  if string.find(job[3] or '', EXPIRES, 1, true) and expire(keys, id, time) == 0 then
+  if string.find(job[3] or '', EXPIRES, 1, true) then
+    keys.refusal = end_refusal(keys, 'failed')
+    local left = expire(keys, id, time)
+    if left == keys.refusal then refusal = left end
     -- Its id stays in its queue, from which a retry removes it.
-    call('HSET', jobs .. id, 'queued', '1')
-    return nil
+    if left == 0 then
+      call('HSET', jobs .. id, 'queued', '1')
+      return nil
+    end
   end
   if kind ~= 'debounce' then return id, job_mark end
   if count(job[4]) > 0 or count(job[5]) > 0 then return nil end
@@ -142,6 +154,8 @@ for i = 7, #ARGV, 4 do
     end
   end
 end
+
+if refusal then return refusal end
 
 local created = #args / 2
 local last = created > 0 and call('INCRBY', ids, created) or 0

@@ -16,9 +16,10 @@
 -- include flow-functions: note_function
 -- include foreign: count
 -- include limit-prefix: limit_prefix
+-- include limit-refusal: limit_refusal
 -- include limits: open_limits
+-- include refusals: refusal_of
 -- include refuses-writes: refuses_writes
--- include rights: missing_right
 -- include unbegun: flow_key, is_unbegun
 
 local verb, name = ARGV[2], ARGV[3]
@@ -139,9 +140,9 @@ local function mend(id, finished)
   return verb == 'retry' and retry(id, job) or verb == 'discard' and discard(id, job) or 0
 end
 
-local refusal = missing_right('HSET', keys.jobs .. 'x', 'x', 'x') or missing_right('PERSIST', keys.jobs .. 'x')
-  or missing_right('HDEL', keys.jobs .. 'x', 'x') or missing_right('ZREM', KEYS[9], 'x')
-  or missing_right('DEL', keys.jobs .. 'x') or missing_right('DEL', KEYS[2] .. 'x')
+local refusal = refusal_of('HMGET HSET HDEL PERSIST EXISTS DEL', keys.jobs .. 'x') or refusal_of('ZADD ZREM', KEYS[9])
+  or refusal_of('DEL', KEYS[2] .. 'x') or refusal_of('ZADD ZSCORE', members) or refusal_of('LPUSH LREM', keys.normal)
+  or refusal_of('ZREM', KEYS[11]) or refusal_of('EXISTS LPUSH', keys.wake) or (limits and limit_refusal(keys.limits, control[1], {}))
 if refusal then return refusal end
 
 -- Writes nothing, as no job has this name: a server whose memory is full refuses it, and so the whole call.

@@ -1,0 +1,269 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
+import * as edits from '../../lib/gearmonkey/features/edits/edit-scripts.js';
+import { mend } from '../../lib/gearmonkey/features/views/view-scripts.js';
+import { NO_RIGHT } from '../../lib/redis/rights.js';
+import * as scripts from '../gearmonkey/scripts/scripts.js';
+import { useRedisServer } from '../support/use-redis.js';
+import { documentedRights, grant, PASSWORD, type Rights } from './rights.js';
+
+const FN = 'mail';
+const k = keysOf(FN);
+const { NOW } = scripts;
+const LATER = NOW / 1000 + 60;
+const RATED = ':1:1000:fair:';
+const STRICT = '1:::strict:';
+const SHARED = '1:::fair:smtp';
+const EXPIRED = { options: `{"expires":${NOW + 50}}` };
+const documented = documentedRights();
+const rightsOf = (...users: string[]): Rights => [
+  ...new Set(users.flatMap((user) => documented.get(user) ?? [])),
+];
+/** Those of a client that may do all of this, and shares a limit with another function. */
+const RIGHTS = [
+  ...rightsOf('operator', 'limited-client', 'tagged-client'),
+  ...['~shared-limit:smtp:*', '~limit:post:*', '~wake:post'],
+];
+
+type Prepare = (redis: Redis) => Promise<unknown>;
+type Call = (redis: Redis) => Promise<unknown>;
+
+/** Jobs 1 to 3, of which the last runs, and a scheduled one. */
+const plain: Prepare = async (redis) => {
+  await scripts.enqueue(redis, FN, ['a', 'b', 'c']);
+  await scripts.claim(redis, FN, { slots: 1 });
+  await scripts.enqueue(redis, FN, ['d'], { queue: 'scheduled', score: LATER });
+};
+
+/** Job 1 runs; 2, 3 and 4 wait for their keys, 5 for a time. */
+const limited =
+  (rules: string, shared = ''): Prepare =>
+  async (redis) => {
+    await scripts.enqueueLimited(redis, FN, ['a', 'a', 'a', 'b'], { rules, shared });
+    await scripts.claim(redis, FN, { slots: 1 });
+    // It sets the keys aside that are full.
+    await scripts.claim(redis, FN, { slots: 0 });
+    await scripts.enqueueLimited(redis, FN, ['a'], { rules, shared, score: LATER });
+    if (shared === '') return;
+    await scripts.enqueueLimited(redis, 'post', ['a'], { rules, shared });
+    await scripts.claim(redis, 'post', { slots: 1 });
+    await redis.del('wake:post');
+  };
+
+const failed =
+  (rules?: string): Prepare =>
+  async (redis) => {
+    await (rules === undefined
+      ? scripts.enqueue(redis, FN, ['a', 'b'])
+      : scripts.enqueueLimited(redis, FN, ['a', 'b'], { rules }));
+    await scripts.claim(redis, FN);
+    const outcomes = ['1', '2'].flatMap((id) => [`${id}:1`, 'error', 'told', '{}']);
+    await scripts.claim(redis, FN, { slots: 0, outcomes });
+  };
+
+const expired: Prepare = (redis) => scripts.unique(redis, FN, [{ key: 'u', ...EXPIRED }]);
+const debounced: Prepare = (redis) =>
+  scripts.unique(redis, FN, [{ key: 'u', rule: 'debounce:1000:' }], { score: LATER, queue: 'scheduled' });
+
+const update = (id: string, queue: number, due: number | '', key?: string): Call => {
+  const keys = [k.jobs, k.scheduled, k.high, k.normal, k.low, k.wake];
+  return (redis) =>
+    edits.update.run(redis, keys, id, '', queue, due, key === undefined ? 0 : 1, key ?? '', [
+      Buffer.from('new'),
+    ]);
+};
+const drain = (queue: 'normal' | 'scheduled'): Call => {
+  const kind = queue === 'normal' ? '' : 'both';
+  return (redis) => edits.drain.run(redis, [k.jobs, k.locks, k.channel, k[queue]], NOW, 100, '0', kind);
+};
+const drainLimited = (kind: string): Call => {
+  const keys = [k.jobs, k.locks, k.channel, k.control, k.wake];
+  return (redis) => edits.drainLimited.run(redis, keys, NOW, 100, '0', kind, kind === '' ? 'normal' : '');
+};
+const pause = (paused: 0 | 1): Call => {
+  const keys = [k.control, k.scheduled, k.high, k.normal, k.low, k.wake];
+  return (redis) => edits.pause.run(redis, keys, NOW, paused);
+};
+const mended = (verb: 'retry' | 'discard'): Call => {
+  const keys = [k.jobs, k.locks, k.channel, k.control, k.high, k.normal, k.low, k.wake];
+  keys.push(`${k.ended}failed`, `${k.ended}cancelled`, k.scheduled);
+  return (redis) =>
+    mend.run(
+      redis,
+      keys,
+      NOW,
+      verb,
+      'call',
+      ['1', '2'].flatMap((id) => [id, String(NOW)]),
+    );
+};
+const cancel =
+  (id: string): Call =>
+  (redis) =>
+    scripts.cancel(redis, FN, id);
+const enqueueLimited =
+  (onFull: string, rules: string, score: number | '' = '', shared = ''): Call =>
+  (redis) =>
+    scripts.enqueueLimited(redis, FN, ['a', 'new'], { onFull, rules, score, shared, call: 1000 });
+const unique =
+  (rule?: string, score: number | '' = ''): Call =>
+  (redis) =>
+    scripts.unique(redis, FN, [{ key: 'u', input: 'new', ...(rule !== undefined && { rule }) }], {
+      now: NOW + 50,
+      score,
+      queue: score === '' ? 'normal' : 'scheduled',
+      call: 1000,
+    });
+
+const CASES: Record<string, [Prepare, Call]> = {
+  'cancel of a job that waits': [plain, cancel('3')],
+  'cancel of a job that runs': [plain, cancel('1')],
+  'cancel of a scheduled job': [plain, cancel('4')],
+  'cancel of a job that waits for its key': [limited(RATED), cancel('2')],
+  'cancel of a job with a key that runs': [limited(STRICT), cancel('1')],
+  'cancel of a job with a key that waits for a time': [limited(STRICT), cancel('5')],
+  'cancel of a job of a shared limit': [limited(SHARED, '1::'), cancel('1')],
+  'drain of a list': [plain, drain('normal')],
+  'drain of scheduled jobs': [plain, drain('scheduled')],
+  'drain of jobs that wait for their keys': [limited(RATED), drainLimited('')],
+  'drain of jobs with keys that wait for a time': [limited(STRICT), drainLimited('both')],
+  'drain of jobs of a shared limit': [limited(SHARED, '1::'), drainLimited('')],
+  'update of an input': [plain, update('2', 0, '')],
+  'update to another queue': [plain, update('2', 3, '')],
+  'update to a time': [plain, update('2', 2, LATER)],
+  'update of a scheduled job to a queue': [plain, update('4', 4, '')],
+  'update of a key': [limited(RATED), update('2', 0, '', 'other')],
+  'update of a job with a key to a time': [limited(RATED), update('4', 2, LATER)],
+  'update of the key of a job that waits for a time': [limited(STRICT), update('5', 0, '', 'other')],
+  'update of the priority of a job with a key': [limited(STRICT), update('4', 3, '')],
+  'update of a key of a shared limit': [limited(SHARED, '1::'), update('4', 0, '', 'a')],
+  pause: [plain, pause(1)],
+  resume: [
+    async (redis) => {
+      await plain(redis);
+      await pause(1)(redis);
+      await redis.del(k.wake);
+    },
+    pause(0),
+  ],
+  'setLimit of other rules': [
+    limited(RATED),
+    (redis) => scripts.setLimit(redis, FN, 'limit', ':100:1000:fair:'),
+  ],
+  'setLimit of an override': [
+    limited(RATED),
+    (redis) => scripts.setLimit(redis, FN, 'override', ':100:1000'),
+  ],
+  'setLimit to a shared limit': [
+    limited(STRICT),
+    (redis) => scripts.setLimit(redis, FN, 'limit', SHARED, '2::'),
+  ],
+  'setLimit from a shared limit': [
+    limited(SHARED, '1::'),
+    (redis) => scripts.setLimit(redis, FN, 'limit', RATED),
+  ],
+  'enqueue with keys': [limited(RATED), enqueueLimited('wait', RATED)],
+  'enqueue with keys, of a new limit': [() => Promise.resolve(), enqueueLimited('wait', RATED)],
+  'enqueue with keys, scheduled': [limited(RATED), enqueueLimited('wait', RATED, LATER)],
+  'enqueue with keys that are refused': [limited(RATED), enqueueLimited('refuse', RATED)],
+  'enqueue with keys in place of those that wait': [limited(STRICT), enqueueLimited('replace', STRICT)],
+  'enqueue with keys in place of those that run': [limited(RATED), enqueueLimited('replace-running', RATED)],
+  'enqueue with keys of a shared limit': [
+    limited(SHARED, '1::'),
+    enqueueLimited('replace-running', SHARED, '', '1::'),
+  ],
+  'run of a new unique job': [plain, unique()],
+  'run of a new unique job, scheduled': [plain, unique('unfinished', LATER)],
+  'run of a unique job in place of one that has expired': [expired, unique()],
+  'run of a throttled job': [plain, unique('throttle:1000')],
+  'run of a debounced job': [debounced, unique('debounce:2000:', LATER)],
+  'retry of failed jobs': [failed(), mended('retry')],
+  'retry of failed jobs with keys': [failed(STRICT), mended('retry')],
+  'discard of failed jobs': [failed(), mended('discard')],
+  'end of a job that has expired': [expired, (redis) => scripts.expire(redis, FN, '1', NOW + 50)],
+};
+
+describe('A right that is withdrawn from a client', () => {
+  const used = useRedisServer();
+  let user: Redis;
+  beforeAll(async () => {
+    await grant(used.redis, 'client', RIGHTS);
+    user = new Redis(`redis://client:${PASSWORD}@127.0.0.1:${used.port}`, {
+      enableReadyCheck: false,
+      disableClientInfo: true,
+    });
+  });
+  afterAll(() => user.disconnect());
+
+  /** All keys with their contents and whether they expire. */
+  const everything = async (): Promise<Record<string, unknown>> => {
+    const { redis } = used;
+    // The marker of another function only wakes its workers sooner.
+    const keys = (await redis.keys('*')).filter((key) => key !== 'wake:post').toSorted();
+    const read = redis.pipeline();
+    for (const key of keys) read.type(key).ttl(key);
+    const facts = ((await read.exec()) ?? []).map(([, value]) => value);
+    const contents = redis.pipeline();
+    for (const [at, key] of keys.entries()) readAs(contents, String(facts[2 * at]), key);
+    const values = ((await contents.exec()) ?? []).map(([, value]) => value);
+    return Object.fromEntries(keys.map((key, at) => [key, [values[at], Number(facts[2 * at + 1]) > 0]]));
+  };
+
+  const tried = (call: Call) =>
+    call(user).then(
+      (reply) => ({ reply }),
+      (error: unknown) => ({ refused: String(error) }),
+    );
+
+  it.each(Object.entries(CASES))('leaves nothing half done: %s', async (_, [prepare, call]) => {
+    const { redis } = used;
+    await redis.flushall();
+    await prepare(redis);
+    const before = await everything();
+    const kept = await Promise.all(
+      Object.keys(before).map(
+        async (key) => [key, await redis.dumpBuffer(key), await redis.pttl(key)] as const,
+      ),
+    );
+    const restore = () => {
+      const all = redis.pipeline().flushall();
+      for (const [key, bytes, ms] of kept)
+        if (bytes) all.call('RESTORE', key, String(Math.max(ms, 0)), bytes);
+      return all.exec();
+    };
+
+    await grant(redis, 'client', RIGHTS);
+    await restore();
+    const whole = await tried(call);
+    expect(whole).toHaveProperty('reply');
+    const after = await everything();
+    for (const right of RIGHTS.filter((one) => !/eval|client/.test(one))) {
+      await restore();
+      await grant(
+        redis,
+        'client',
+        RIGHTS.filter((one) => one !== right),
+      );
+      const outcome = await tried(call);
+      const wrote = await everything();
+      if ('refused' in outcome) {
+        expect({ right, refused: outcome.refused }).toEqual({
+          right,
+          refused: expect.stringMatching(REFUSED),
+        });
+        expect({ right, wrote }).toEqual({ right, wrote: before });
+      } else expect({ right, ...outcome, wrote }).toEqual({ right, ...whole, wrote: after });
+    }
+  });
+});
+
+const REFUSED = new RegExp(NO_RIGHT.source.replace('^', ''));
+
+function readAs(read: ReturnType<Redis['pipeline']>, type: string, key: string): void {
+  if (type === 'hash') read.hgetall(key);
+  else if (type === 'list') read.lrange(key, 0, -1);
+  else if (type === 'set') read.sort(key, 'ALPHA');
+  else if (type === 'zset') read.zrange(key, 0, -1, 'WITHSCORES');
+  else read.get(key);
+}
