@@ -180,7 +180,7 @@ const FEATURES_OUTSIDE = {
  */
 const LUA_OF_FEATURES_OUTSIDE = {
   core: {
-    'cancel-job': ['flows/unbegun', 'limits/limits'],
+    'cancel-job': ['flows/unbegun', 'limits/limit-refusal', 'limits/limits'],
     claim: ['limits/idle-limit', 'limits/limit-hooks', 'limits/limit-prefix'],
     create: ['tags/tagged', 'tags/tags'],
     expire: ['flows/unbegun'],
@@ -210,7 +210,13 @@ const LUA_OF_FEATURES_OUTSIDE = {
     'find-jobs': ['limits/limit-prefix', 'limits/limits', 'tags/tag-entry'],
     'job-fields': ['flows/unbegun'],
     'list-jobs': ['limits/limit-prefix', 'limits/limits'],
-    mend: ['flows/flow-functions', 'flows/unbegun', 'limits/limit-prefix', 'limits/limits'],
+    mend: [
+      'flows/flow-functions',
+      'flows/unbegun',
+      'limits/limit-prefix',
+      'limits/limit-refusal',
+      'limits/limits',
+    ],
     overview: ['limits/limit-prefix', 'limits/limits'],
     'read-job': ['flows/unbegun'],
     'read-payload': ['flows/unbegun'],

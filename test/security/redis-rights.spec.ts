@@ -40,7 +40,7 @@ const LEASE_MS = 20_000;
 const LOOK_AGAIN = /^local function look_again_at\b[^]*?^end$/gm;
 /** Functions of scripts that only jobs with a limit, with tags or of flows need. */
 const OF_LIMITS =
-  /^local function (?:open_limits|add_shares|add_turns|move_limited|lists_of_keys|open_tags|note_end|return_to_flow)\b[^]*?^end$/gm;
+  /^local function (?:open_limits|add_shares|add_turns|move_limited|limit_refusal|lists_of_keys|open_tags|note_end|return_to_flow)\b[^]*?^end$/gm;
 const documented = documentedRights();
 const rightsOf = (name: string) => documented.get(name) ?? [];
 

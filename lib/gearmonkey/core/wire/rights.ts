@@ -117,6 +117,8 @@ function clientCalls(k: FunctionKeys): Call[] {
     ['ZADD', k.scheduled, '1', X],
     ['ZREM', k.leases, X],
     ['ZSCORE', k.scheduled, X],
+    ['ZADD', `${k.ended}cancelled`, '1', X],
+    ['ZREM', k.retrying, X],
     ['EXISTS', k.wake],
     ['INCRBY', k.ids, '1'],
     ['DECRBY', k.ids, '1'],

@@ -12,6 +12,7 @@
 ]]
 -- include calls: try
 -- include clock: clock
+-- include refusals: refusal_of
 
 local now, step = clock(ARGV[1]), tonumber(ARGV[2])
 local DEFAULT_MS = 90000000
@@ -74,12 +75,22 @@ local function trim(key, jobs, kept, most)
   try('EXPIRE', key, text(kept / 1000 + 3600))
 end
 
-for i = 1, #KEYS, 5 do
+--- Whether the user may not write all that this needs: entries would be removed of jobs that stay.
+local function is_refused(jobs, list, retries)
+  return refusal_of('HMGET HSET DEL', jobs .. 'x') or refusal_of('ZADD ZREM ZRANGEBYSCORE ZCARD EXPIRE', list)
+    or refusal_of('ZSCORE', 'queue:' .. string.sub(jobs, #'job:' + 1) .. 'flows') or refusal_of('ZREM ZRANGEBYSCORE', retries)
+end
+
+local function tend(i)
   local rule = 3 + (i - 1) / 5 * 4
   for list = 1, 3 do
     local kind = list == 1 and 0 or 1
     trim(KEYS[i + list], KEYS[i], tonumber(ARGV[rule + kind]), tonumber(ARGV[rule + 2 + kind]))
   end
   drop_older(KEYS[i + 4], now)
+end
+
+for i = 1, #KEYS, 5 do
+  if not is_refused(KEYS[i], KEYS[i + 1], KEYS[i + 4]) then tend(i) end
 end
 return more
