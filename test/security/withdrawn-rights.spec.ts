@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import * as edits from '../../lib/gearmonkey/features/edits/edit-scripts.js';
@@ -188,15 +188,14 @@ const CASES: Record<string, [Prepare, Call]> = {
 describe('A right that is withdrawn from a client', () => {
   const used = useRedisServer();
   let user: Redis;
-  beforeAll(async () => {
+  beforeEach(async () => {
     await grant(used.redis, 'client', RIGHTS);
     user = new Redis(`redis://client:${PASSWORD}@127.0.0.1:${used.port}`, {
       enableReadyCheck: false,
       disableClientInfo: true,
-      retryStrategy: () => null,
     });
   });
-  afterAll(() => user.disconnect());
+  afterEach(() => user.disconnect());
 
   /** All keys with their contents and whether they expire. */
   const everything = async (): Promise<Record<string, unknown>> => {
