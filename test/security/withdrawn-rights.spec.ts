@@ -23,7 +23,7 @@ const rightsOf = (...users: string[]): Rights => [
 ];
 /** Those of a client that may do all of this, and shares a limit with another function. */
 const RIGHTS = [
-  ...rightsOf('operator', 'limited-client', 'tagged-client'),
+  ...rightsOf('operator', 'limited-client', 'tagged-client', 'flow-client'),
   ...['~shared-limit:smtp:*', '~limit:post:*', '~wake:post'],
 ];
 
@@ -181,6 +181,14 @@ const CASES: Record<string, [Prepare, Call]> = {
   'run of a debounced job': [debounced, unique('debounce:2000:', LATER)],
   'retry of failed jobs': [failed(), mended('retry')],
   'retry of failed jobs with keys': [failed(STRICT), mended('retry')],
+  'retry of failed jobs of a flow': [
+    async (redis) => {
+      await failed()(redis);
+      for (const id of ['1', '2']) await redis.hset(k.jobs + id, 'flow', `f:${FN}`);
+      await redis.hset(`${k.jobs}flow:f`, 'total', 2, 'failed', 2);
+    },
+    mended('retry'),
+  ],
   'discard of failed jobs': [failed(), mended('discard')],
   'end of a job that has expired': [expired, (redis) => scripts.expire(redis, FN, '1', NOW + 50)],
 };

@@ -126,6 +126,9 @@ local function discard(id, job)
   return 1
 end
 
+--- An error reply, if a job was left out because the user may not write what its flow needs.
+local refusal
+
 --- Returns 1 if the job was moved or deleted, by this call or when it was sent before.
 local function mend(id, finished)
   local job = try('HMGET', keys.jobs .. id, 'status', 'finished', 'queue', 'key', 'options', 'retried', 'queued', 'waits',
@@ -137,10 +140,16 @@ local function mend(id, finished)
   end
   if verb == 'retry' and job[6] == name then return 1 end
   if job[1] ~= 'error' or (job[2] or '') ~= finished or is_unbegun(job[11], job[9]) then return 0 end
+  local flow = verb == 'retry' and flow_key(job[9])
+  local lacks = flow and refusal_of('EXISTS HINCRBY PERSIST', flow)
+  if lacks then
+    refusal = lacks
+    return 0
+  end
   return verb == 'retry' and retry(id, job) or verb == 'discard' and discard(id, job) or 0
 end
 
-local refusal = refusal_of('HMGET HSET HDEL PERSIST EXISTS DEL', keys.jobs .. 'x') or refusal_of('ZADD ZREM', KEYS[9])
+refusal = refusal_of('HMGET HSET HDEL PERSIST EXISTS DEL', keys.jobs .. 'x') or refusal_of('ZADD ZREM', KEYS[9])
   or refusal_of('DEL', KEYS[2] .. 'x') or refusal_of('ZADD ZSCORE', members) or refusal_of('LPUSH LREM', keys.normal)
   or refusal_of('ZREM', KEYS[11]) or refusal_of('EXISTS LPUSH', keys.wake) or (limits and limit_refusal(keys.limits, control[1], {}))
 if refusal then return refusal end
@@ -151,5 +160,6 @@ if type(written) == 'table' and string.find(written.err, 'OOM', 1, true) then re
 
 local mended = 0
 for i = 4, math.min(#ARGV, 203), 2 do mended = mended + mend(ARGV[i], ARGV[i + 1]) end
+if mended == 0 and refusal then return refusal end
 if verb == 'retry' and mended > 0 and call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
 return mended
