@@ -86,7 +86,7 @@ const pause = (paused: 0 | 1): Call => {
   const keys = [k.control, k.scheduled, k.high, k.normal, k.low, k.wake];
   return (redis) => edits.pause.run(redis, keys, NOW, paused);
 };
-const mended = (verb: 'retry' | 'discard'): Call => {
+const mended = (verb: 'retry' | 'discard', finished = NOW): Call => {
   const keys = [k.jobs, k.locks, k.channel, k.control, k.high, k.normal, k.low, k.wake];
   keys.push(`${k.ended}failed`, `${k.ended}cancelled`, k.scheduled);
   return (redis) =>
@@ -96,7 +96,7 @@ const mended = (verb: 'retry' | 'discard'): Call => {
       NOW,
       verb,
       'call',
-      ['1', '2'].flatMap((id) => [id, String(NOW)]),
+      ['1', '2'].flatMap((id) => [id, String(finished)]),
     );
 };
 const cancel =
@@ -181,6 +181,13 @@ const CASES: Record<string, [Prepare, Call]> = {
   'run of a debounced job': [debounced, unique('debounce:2000:', LATER)],
   'retry of failed jobs': [failed(), mended('retry')],
   'retry of failed jobs with keys': [failed(STRICT), mended('retry')],
+  'retry of a job that had expired': [
+    async (redis) => {
+      await expired(redis);
+      await scripts.expire(redis, FN, '1', NOW + 50);
+    },
+    mended('retry', NOW + 50),
+  ],
   'retry of failed jobs of a flow': [
     async (redis) => {
       await failed()(redis);

@@ -34,12 +34,9 @@ local before = call('HGET', control, 'limit')
 local rules = field == 'limit' and value or before
 if not rules then return 0 end
 local space, mark, shared = space_of(rules)
---- Returns an error reply if the user may not write all that this needs: numbers of which full keys learn nothing would not hold.
-local function refusal_with(given)
-  local prefix = space_of(given)
-  return limit_refusal(own, given, {}) or refusal_of('ZSCAN SMEMBERS DEL', prefix .. 'x') or refusal_of('HGET HSET HDEL', prefix .. 'rules')
-end
-local refusal = refusal_of('HGET HSET HDEL', control) or refusal_with(rules) or (before and refusal_with(before))
+-- Numbers that are stored without a look at full keys would not hold for these.
+local refusal = refusal_of('HGET HSET HDEL', control) or limit_refusal(own, rules, {})
+  or refusal_of('ZSCAN SMEMBERS DEL', space .. 'x') or refusal_of('HGET HSET HDEL', space .. 'rules')
   or refusal_of('HRANDFIELD', own .. 'x') or refusal_of('EXISTS LPUSH', wake)
 if refusal then return refusal end
 
