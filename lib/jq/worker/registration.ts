@@ -101,7 +101,12 @@ export class Registration {
     else if (reply && reply.status < 300) this.heardAt = asked;
   }
 
-  /** Whether a job that it was handed, and begins now, is still its own. A master that doesn't know the question says nothing against it. @throws when there is no answer to it */
+  /**
+   * Whether a job that it was handed, and begins now, is still its own. A master that doesn't know the question says nothing
+   * against it.
+   *
+   * @throws when there is no answer to it
+   */
   async confirm(jobId: string, attempt: number): Promise<boolean> {
     const { signal } = this;
     const id = await this.ready();

@@ -47,29 +47,17 @@ export const jest = {
   getTimerCount: () => timers.getTimerCount(),
 };
 
-const {
-  setTimeout,
-  setInterval,
-  setImmediate,
-  clearTimeout,
-  clearInterval,
-  clearImmediate,
-  queueMicrotask,
-  Date,
-} = globalThis;
+/** What fake timers replace. */
+const FAKED = [
+  ...['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate'],
+  ...['queueMicrotask', 'Date'],
+];
+const REAL = Object.fromEntries(FAKED.map((name) => [name, Reflect.get(globalThis, name)]));
 
 /** Called behind a suite. */
 export function restore() {
   mocker.restoreAllMocks();
   timers.useRealTimers();
   // A spy on a fake timer puts that back, also behind `useRealTimers`: no wait of later suites would end, nor their time run out.
-  Object.assign(globalThis, {
-    setTimeout,
-    setInterval,
-    setImmediate,
-    clearTimeout,
-    clearInterval,
-    clearImmediate,
-  });
-  Object.assign(globalThis, { queueMicrotask, Date });
+  Object.assign(globalThis, REAL);
 }

@@ -3,7 +3,7 @@
 -- include calls: call, try
 -- include flow-functions: note_function
 -- include flow-keys: keys_of, parse_entry
--- include rights: missing_right
+-- include refusals: refusal_of
 -- include unbegun: is_unbegun
 
 --- Reads the parents of a new job, "ID:MARK:FN" each. Returns nil and the place of the first one that there is not.
@@ -24,12 +24,11 @@ end
 
 --- Returns an error reply if the user may not do what `attach` does, or a key of it has another type.
 local function attach_refusal(k, id, parents)
-  local refusal = #parents > 0 and missing_right('RPUSH', k.jobs .. id .. ':parents', 'x') or nil
+  local refusal = #parents > 0 and refusal_of('RPUSH', k.jobs .. id .. ':parents') or nil
   for _, parent in ipairs(parents) do
     local pk, key = parent.k, parent.k.jobs .. parent.id
-    refusal = refusal or missing_right('HINCRBY', key, 'x', '1') or missing_right('HSET', key, 'x', 'x')
-      or missing_right('TTL', key) or missing_right('PERSIST', key) or missing_right('PERSIST', key .. ':children')
-      or missing_right('RPUSH', key .. ':children', 'x') or missing_right('ZADD', pk.members, '1', 'x')
+    refusal = refusal or refusal_of('HINCRBY HSET TTL PERSIST', key) or refusal_of('PERSIST RPUSH', key .. ':children')
+      or refusal_of('ZADD', pk.members)
     -- Neither changes anything.
     for _, reply in ipairs({ refusal or try('LLEN', key .. ':children'), refusal or try('ZADD', pk.members, 'XX', '1', 'x') }) do
       refusal = refusal or type(reply) == 'table' and reply.err and reply or nil

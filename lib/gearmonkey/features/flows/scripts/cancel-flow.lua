@@ -10,7 +10,7 @@
 -- include clock: clock
 -- include flow-keys: keys_of, parse_entry
 -- include flow-moves: move_refusal
--- include rights: missing_right
+-- include refusals: refusal_of
 
 local flow, jobs, from, message, failure = KEYS[1], KEYS[2], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local now = clock(ARGV[1])
@@ -22,7 +22,7 @@ local entries = call('LRANGE', jobs, from, from + MOST_JOBS - 1)
 for _, entry in ipairs(entries) do
   local id, _, fn = parse_entry(entry)
   local keys = id and keys_of(fn)
-  local refusal = keys and (move_refusal(keys, id) or missing_right('LREM', keys.normal, '1', 'x'))
+  local refusal = keys and (move_refusal(keys, id) or refusal_of('LREM', keys.normal))
   if refusal then return refusal end
 end
 -- Behind a first write that needs no memory a full one refuses no other.

@@ -17,7 +17,7 @@
 -- include flow-functions: note_function
 -- include flow-keys: keys_of
 -- include flow-moves: activate, cancel_with_flow, fail_with_parent, flow_turn, is_cancelled, move_refusal
--- include rights: missing_right
+-- include refusals: refusal_of
 -- include sender: reserve_ids
 -- include tagged: may_have_tags
 -- include tags: open_tags
@@ -39,8 +39,7 @@ local key, _, root = flow_key(flow)
 if key and not call('HMGET', key, 'total')[1] then flow, key = nil, nil end
 local refusal = move_refusal(k, 'x', place) or attach_refusal(k, 'x', parents or {})
 if key then
-  refusal = refusal or missing_right('HINCRBY', key, 'x', '1') or missing_right('PERSIST', key)
-    or missing_right('PERSIST', key .. ':jobs') or missing_right('RPUSH', key .. ':jobs', 'x')
+  refusal = refusal or refusal_of('HINCRBY PERSIST', key) or refusal_of('PERSIST RPUSH', key .. ':jobs')
 end
 if refusal then return refusal end
 local last, known, sent_id = reserve_ids(ids, 1, sender, number, memory)

@@ -13,7 +13,7 @@
 -- include flow-keys: keys_of
 -- include flow-moves: activate, fail_with_parent, flow_turn, move_refusal
 -- include flow-part: begin_part, end_part, sent_part
--- include rights: missing_right
+-- include refusals: refusal_of
 
 local flow, part, kept = KEYS[1], tonumber(ARGV[1]), '3600'
 local turn = flow_turn(clock(ARGV[2]))
@@ -26,7 +26,7 @@ local k = keys_of(string.sub(KEYS[3], 5, -2))
 local id = string.match(ARGV[3], '^(%d+):')
 local root = k.jobs .. id
 local job = call('HMGET', root, 'status', 'on-parent-error', 'place', 'options')
-local refusal = missing_right('HINCRBY', flow, 'x', '0') or missing_right('PERSIST', flow) or missing_right('PERSIST', KEYS[2])
+local refusal = refusal_of('HINCRBY PERSIST', flow) or refusal_of('PERSIST', KEYS[2])
   or move_refusal(k, id, job[3]) or attach_refusal(k, id, parents)
 if refusal then return refusal end
 begin_part(flow, part, kept)

@@ -15,7 +15,7 @@
 -- include flow-functions: note_function
 -- include flow-part: begin_part, end_part, sent_part
 -- include mark: mark_of
--- include rights: missing_right
+-- include refusals: refusal_of
 -- include tagged: may_have_tags
 -- include tags: open_tags
 
@@ -26,8 +26,7 @@ local count = (#ARGV - first + 1) / VALUES
 local sent = sent_part(flow, part)
 if sent then return sent end
 
-local refusal = missing_right('HSET', jobs .. 'x', 'x', 'x') or missing_right('ZADD', scheduled, '1', 'x')
-  or missing_right('ZADD', members, '1', 'x')
+local refusal = refusal_of('HSET', jobs .. 'x') or refusal_of('ZADD', scheduled) or refusal_of('ZADD', members)
 if refusal then return refusal end
 local last = call('INCRBY', ids, count)
 begin_part(flow, part, kept)

@@ -3,7 +3,7 @@
 -- include calls: call, try
 -- include finish: finish
 -- include flow-keys: keys_of, parse_entry
--- include rights: missing_right
+-- include refusals: refusal_of
 -- include unbegun: flow_key
 -- include with-expiry: with_expiry
 
@@ -29,12 +29,9 @@ end
 --- Returns an error reply if the user may not do what lets a job run that waits, or ends it. `place` is that of the job.
 local function move_refusal(k, id, place)
   local key, list, ended = k.jobs .. id, list_of(k, place), 'ended:' .. k.fn .. ':'
-  return missing_right('HSET', key, 'x', 'x') or missing_right('HDEL', key, 'x') or missing_right('HINCRBY', key, 'x', '1')
-    or missing_right('EXPIRE', key, '1') or missing_right('PERSIST', key) or missing_right('LPUSH', list, 'x')
-    or missing_right('ZADD', k.scheduled, '1', 'x') or missing_right('ZREM', k.scheduled, 'x')
-    or missing_right('ZADD', k.members, '1', 'x') or missing_right('ZADD', ended .. 'failed', '1', 'x')
-    or missing_right('EXPIRE', ended .. 'failed', '1') or missing_right('ZADD', ended .. 'cancelled', '1', 'x')
-    or missing_right('EXPIRE', ended .. 'cancelled', '1')
+  return refusal_of('HSET HDEL HINCRBY EXPIRE PERSIST', key) or refusal_of('LPUSH', list)
+    or refusal_of('ZADD ZREM', k.scheduled) or refusal_of('ZADD', k.members)
+    or refusal_of('ZADD EXPIRE', ended .. 'failed') or refusal_of('ZADD EXPIRE', ended .. 'cancelled')
 end
 
 --- Lets a job run: its parents have ended. Its field `place` is "QUEUE:TIME:EXPIRES": TIME is '', ms since 1970, or a span of

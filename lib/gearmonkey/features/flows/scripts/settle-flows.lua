@@ -19,7 +19,7 @@
 -- include flow-moves: flow_turn, release, stop_if
 -- include foreign: count
 -- include reads: read
--- include rights: missing_right
+-- include refusals: refusal_of
 -- include unbegun: flow_key, is_unbegun
 
 local members, k = KEYS[1], keys_of(string.sub(KEYS[2], 5, -2))
@@ -44,7 +44,7 @@ local function let_go(entry)
   local pk = keys_of(fn)
   local job = read({}, 'HMGET', pk.jobs .. id, 'held', 'mark', 'kept')
   if not job[1] or (job[2] or '0') ~= mark then return end
-  stop_if(missing_right('ZSCORE', pk.members, 'x'))
+  stop_if(refusal_of('ZSCORE', pk.members))
   if call('HINCRBY', pk.jobs .. id, 'held', '-1') > 0 then return end
   if not call('ZSCORE', pk.members, id) then
     local status = call('HMGET', pk.jobs .. id, 'status')[1]
@@ -90,7 +90,7 @@ end
 --- Removes a job whose flow never began. What waits for it is of the same flow.
 local function drop(id)
   local key = k.jobs .. id
-  stop_if(missing_right('ZREM', k.scheduled, 'x') or missing_right('DEL', key))
+  stop_if(refusal_of('ZREM', k.scheduled) or refusal_of('DEL', key))
   call('ZREM', members, id)
   call('ZREM', k.scheduled, id)
   call('DEL', key, key .. ':children', key .. ':parents')
@@ -112,7 +112,7 @@ local function settle(id)
     return true
   end
   if is_unbegun(job[7], job[2]) then return put_off(id, job[2]) end
-  stop_if(missing_right('HSET', key, 'x', 'x') or missing_right('EXPIRE', key, '1') or missing_right('DEL', key))
+  stop_if(refusal_of('HSET EXPIRE DEL', key))
   local succeeded = job[1] == 'success'
   local why = 'job ' .. id .. ' of "' .. k.fn .. '" ' .. (job[1] and 'did not succeed' or 'was deleted')
   local function tell(entry) return release(turn, entry, succeeded, why) end
@@ -218,7 +218,7 @@ local function run()
   end
 end
 
-local refusal = missing_right('ZADD', members, '1', 'x')
+local refusal = refusal_of('ZADD', members)
 if refusal then return refusal end
 -- Behind a first write that needs no memory a full one refuses no other.
 call('ZREM', members, '')

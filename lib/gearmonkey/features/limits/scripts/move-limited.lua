@@ -16,8 +16,8 @@ local function leave_key(limits, key, id)
   end
 end
 
---- Moves a job with a key to another key, priority or time. Returns true, false if a worker has it, or an error reply. `keys` has jobs, limits, wake and
---- control; `target` and `score` are those of update.lua.
+--- Moves a job with a key to another key, priority or time. Returns true, false if a worker has it, or an error reply. `keys`
+--- has jobs, limits, wake and control; `target` and `score` are those of update.lua.
 local function move_limited(keys, now, id, from, to, target, score)
   local hash = keys.jobs .. id
   local stored = call('HMGET', keys.control, 'limit', 'override')

@@ -16,7 +16,7 @@
 -- include calls: call, try
 -- include clock: clock
 -- include next-tick: next_tick
--- include rights: missing_right
+-- include refusals: refusal_of
 
 local ids, jobs, scheduled, channel, wake, schedules, ticks, unique = unpack(KEYS)
 local now, mark = clock(ARGV[1]), ARGV[2]
@@ -78,10 +78,8 @@ local function set_next(id, slot, time)
 end
 
 --- A tick whose jobs are there, but not its next one, would be made again and again.
-local refusal = missing_right('INCRBY', ids, '1') or missing_right('ZADD', scheduled, '1', 'x')
-  or missing_right('HSET', jobs .. 'x', 'x', 'x') or missing_right('HSET', unique, 'x', 'x')
-  or missing_right('HSET', schedules, 'x', 'x') or missing_right('HDEL', schedules, 'x')
-  or missing_right('ZADD', ticks, '1', 'x') or missing_right('ZREM', ticks, 'x')
+local refusal = refusal_of('INCRBY', ids) or refusal_of('ZADD', scheduled) or refusal_of('HSET', jobs .. 'x')
+  or refusal_of('HSET', unique) or refusal_of('HSET HDEL', schedules) or refusal_of('ZADD ZREM', ticks)
 if refusal then return refusal end
 
 local at = 3

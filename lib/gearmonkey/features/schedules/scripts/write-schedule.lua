@@ -7,7 +7,7 @@
   ARGV[6] slot of its next tick, or '' for none   ARGV[7] the time of that in ms
   Returns 1, or 0 if another call has changed it or its tick meanwhile: then nothing is written.
 ]]
--- include rights: missing_right
+-- include refusals: refusal_of
 
 local schedules, ticks = KEYS[1], KEYS[2]
 local id, spec, version, slot, time = ARGV[1], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
@@ -15,8 +15,7 @@ local id, spec, version, slot, time = ARGV[1], ARGV[4], ARGV[5], ARGV[6], ARGV[7
 local known = redis.call('HMGET', schedules, 'version:' .. id, 'slot:' .. id)
 if (known[1] or '') ~= ARGV[2] or (known[2] or '') ~= ARGV[3] then return 0 end
 
-local refusal = missing_right('HSET', schedules, 'x', 'x') or missing_right('HDEL', schedules, 'x')
-  or missing_right('ZADD', ticks, '1', 'x') or missing_right('ZREM', ticks, 'x')
+local refusal = refusal_of('HSET HDEL', schedules) or refusal_of('ZADD ZREM', ticks)
 if refusal then return refusal end
 
 if spec == '' then

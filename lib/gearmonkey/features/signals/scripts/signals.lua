@@ -2,17 +2,14 @@
 -- include calls: call, try
 -- include control-key: control_of
 -- include limits: open_limits
--- include rights: missing_right
+-- include refusals: refusal_of
 -- include unbegun: is_unbegun
 
 --- Returns an error reply if the user may not give signals to jobs of this function. `is_limited`: jobs with a key.
 local function signal_refusal(keys, is_limited)
-  local refusal = missing_right('HMGET', keys.jobs .. 'x', 'x') or missing_right('HSET', keys.jobs .. 'x', 'x', 'x')
-    or missing_right('ZADD', keys.scheduled, 'XX', '1', 'x')
+  local refusal = refusal_of('HMGET HSET', keys.jobs .. 'x') or refusal_of('ZADD', keys.scheduled)
   if refusal or not is_limited then return refusal end
-  local due, later = keys.limits .. 'due', keys.limits .. 'later:x'
-  return missing_right('ZREM', due, 'x') or missing_right('ZADD', due, '1', 'x') or missing_right('SREM', later, 'x')
-    or missing_right('SADD', later, 'x')
+  return refusal_of('ZREM ZADD', keys.limits .. 'due') or refusal_of('SREM SADD', keys.limits .. 'later:x')
 end
 
 --- Gives a job a signal. The first one with a name counts: a later one changes nothing. A job that waits for it is due now.
