@@ -66,7 +66,7 @@ export class LongPolls {
     /** The wake-ups that it has not used or handed on. */
     const words = new Map<string, number>();
     try {
-      return await this.pullOn({ worker, count }, words, performance.now() + ms, signal);
+      return await this.pullOn({ worker, count }, words, ms, signal);
     } finally {
       // A pull that has a job, or failed, leaves later wake-ups to others.
       this.pulls.handOn(words);
@@ -76,9 +76,10 @@ export class LongPolls {
   private async pullOn(
     { worker, count }: { readonly worker: string; readonly count: PullCount },
     words: Map<string, number>,
-    until: number,
+    ms: number,
     signal?: AbortSignal,
   ): Promise<HandedJob | undefined | 'unknown worker'> {
+    const [until, begun] = [performance.now() + ms, realNow()];
     let isOver = false;
     while (!isOver && this.life.may('hold')) {
       const waiter = this.pulls.wait(worker, this.namesOf.get(worker), until - performance.now(), signal);
@@ -90,7 +91,7 @@ export class LongPolls {
         const isTaken = job !== undefined && (await this.take(job, asked));
         // If there is no job for this worker, there is none for others that want the same names.
         if (status === 'none' && !isNew) words.clear();
-        if (isTaken) return job;
+        if (isTaken) return { ...job, waited: asked - begun };
         const isAnswer = status === 'none' || status === 'full';
         if (isAnswer) await waiter.woken;
         else if (status === 'stale') await this.reassigned();

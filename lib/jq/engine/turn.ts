@@ -23,6 +23,8 @@ export interface HandedJob {
   readonly batch: number;
   /** Whether it ends if it fails now. */
   readonly isLast: boolean;
+  /** For how many milliseconds the pull had waited that it was handed to. */
+  readonly waited?: number;
 }
 
 /** A job that was matched with earlier constraints. */

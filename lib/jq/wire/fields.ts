@@ -17,7 +17,7 @@ export interface IntegerRule {
 const NAMES = [
   ...['name', 'argument', 'priority', 'max_retry', 'keep_result', 'timeout', 'id', 'job_id', 'retry_count'],
   ...['max_jobs', 'url', 'names', 'batch', 'worker_id', 'attempt', 'finished_at', 'type', 'status', 'result'],
-  ...['reason', 'should_retry', 'last_attempt', 'message', 'error', 'code', 'retry_after'],
+  ...['reason', 'should_retry', 'last_attempt', 'waited_ms', 'message', 'error', 'code', 'retry_after'],
   ...['match', 'per', 'rate', 'concurrency', 'count', 'period'],
   ...['field', 'equal', 'in', 'glob', 'min', 'max', 'exists'],
 ] as const;

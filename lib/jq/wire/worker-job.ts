@@ -15,6 +15,8 @@ export interface WorkerJob {
   readonly retryCount: number;
   /** Whether it ends if it fails. Masters that only implement the contract don't say. */
   readonly isLast: boolean;
+  /** How long the pull that got it had waited when it was handed out, in milliseconds. */
+  readonly waited?: number;
 }
 
 /** @throws InvalidFieldError */
@@ -27,5 +29,6 @@ export function readWorkerJob(fields: Fields): WorkerJob {
     attempt: fields.has('attempt') ? fields.integer('attempt', { min: 1, max: MAX_INT32 }) : undefined,
     retryCount: fields.integer('retry_count', { default: 0, min: 0, max: MAX_INT32 }),
     isLast: fields.boolean('last_attempt', false),
+    waited: fields.has('waited_ms') ? fields.integer('waited_ms', { min: 0, max: MAX_INT32 }) : undefined,
   });
 }

@@ -22,8 +22,9 @@ export interface HeldJob {
   /** The worker that the master gave it to; absent if it came before the reply to the registration. */
   readonly workerId: string | undefined;
   readonly attempt: number | undefined;
-  /** When it arrived, by `realNow`. */
+  /** When it arrived, by `realNow`, and the earliest moment at which its master may have handed it out. */
   readonly arrivedAt: number;
+  readonly handedAt: number;
   /** When the master was last asked whether this worker still has it, and said so. */
   confirmedAt: number;
 }
@@ -76,11 +77,16 @@ export class Inbox {
   }
 
   /** Resolves when a claim has taken the job, or none will. A pulled job has no `request`. */
-  async arrive(job: WorkerJob, registration: Registration, request?: PushRequest): Promise<Delivery> {
+  async arrive(
+    job: WorkerJob,
+    registration: Registration,
+    request?: PushRequest,
+    handedAt = realNow(),
+  ): Promise<Delivery> {
     const { workerId } = registration;
-    const [arrivedAt, confirmedAt] = [realNow(), -Infinity];
     const { attempt } = job;
-    const arrived = { claim: claimOf(job), registration, workerId, attempt, arrivedAt, confirmedAt };
+    const times = { arrivedAt: realNow(), handedAt, confirmedAt: -Infinity };
+    const arrived = { claim: claimOf(job), registration, workerId, attempt, ...times };
     const delivery = this.decide(arrived, request) ?? (await this.wait(arrived, request));
     if (delivery === 'unclaimed' && !request) this.onUnclaimed(arrived);
     return delivery;

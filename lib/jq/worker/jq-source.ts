@@ -43,6 +43,8 @@ export function jq(options: JqSourceOptions): JobSource {
 const UNHEARD_MS = 5000;
 /** What is read within this time after a stall may have been sent before or during it. */
 const RECENT_MS = 1000;
+/** A pull whose reply was under way for longer may bring a job whose time was up meanwhile: no timeout is shorter. */
+const SLOW_LINE_MS = 900;
 
 class JqSource implements JobSource, SourceMonitor {
   static {
@@ -128,12 +130,13 @@ class JqSource implements JobSource, SourceMonitor {
     return this.registrations.during(slots, url, () => this.inbox.claim(slots, signal));
   }
 
-  /** Whether the master may have given its job to another worker, because this process has stalled or was not heard for long. */
+  /** Whether the master may have given its job to another worker, because the line or this process was slow, or the master has not heard it for long. */
   private mayBeLost(claim: Claim): boolean {
     const job = this.inbox.jobOf(claim);
     // A master that only implements the contract has no attempts, and nothing to ask for.
     if (job?.attempt === undefined) return false;
-    const { arrivedAt, confirmedAt, registration } = job;
+    const { arrivedAt, handedAt, confirmedAt, registration } = job;
+    if (arrivedAt - handedAt > SLOW_LINE_MS && confirmedAt < arrivedAt) return true;
     const lastStall = this.stalls?.lastStall ?? -Infinity;
     if (lastStall > Math.max(arrivedAt - RECENT_MS, confirmedAt)) return true;
     const unheard = realNow() - this.settings.pingInterval - UNHEARD_MS;

@@ -14,12 +14,18 @@ const MARGIN_MS = 10_000;
 const EARLY_MS = 1000;
 const MAX_DEPTH = 1000;
 
+/** A job, and the earliest moment at which its master may have handed it out, by `realNow`. */
+export interface Pulled {
+  readonly job: WorkerJob;
+  readonly handedAt: number;
+}
+
 export interface PullerOptions {
   readonly http: MasterHttp;
   readonly registration: Registration;
   /** Whether a claim waits for a job of the function. */
   readonly wanted: () => boolean;
-  readonly onJob: (job: WorkerJob) => void;
+  readonly onJob: (pulled: Pulled) => void;
   readonly onProblem: (message: string) => void;
 }
 
@@ -56,10 +62,10 @@ export class Puller {
       const begun = realNow();
       const seconds = wanted() ? POLL_SECONDS : 0;
       try {
-        const job = await this.pull(seconds);
+        const pulled = await this.pull(seconds);
         signal.throwIfAborted();
         // The next claim asks for more.
-        if (job) return onJob(job);
+        if (pulled) return onJob(pulled);
         if (seconds > 0 && realNow() - begun < EARLY_MS) await backoff.wait(signal);
         else backoff.reset();
       } catch (error) {
@@ -71,11 +77,12 @@ export class Puller {
   }
 
   /** `undefined` if there was none in time. */
-  private async pull(seconds: number): Promise<WorkerJob | undefined> {
+  private async pull(seconds: number): Promise<Pulled | undefined> {
     const { http, registration } = this.options;
     const id = await registration.ready();
     this.pulls += 1;
     this.isUnanswered = true;
+    const asked = realNow();
     const query = `timeout=${seconds}&pull=${this.pulls}&got=${this.got}`;
     const reply = await http.request('POST', `/worker/pull?${query}`, {
       headers: { 'worker-id': id },
@@ -88,7 +95,9 @@ export class Puller {
     if (reply.status === 200) {
       // Also one that can't be read: it would come again and again.
       this.got = this.pulls;
-      return readWorkerJob(Fields.of(toRaw(reply.body, MAX_DEPTH)));
+      const job = readWorkerJob(Fields.of(toRaw(reply.body, MAX_DEPTH)));
+      // An older master does not say how long the pull has waited.
+      return { job, handedAt: job.waited === undefined ? realNow() : asked + job.waited };
     }
     if (isForgotten(reply)) return void registration.forgotten(id);
     throw refused('The master gives no jobs', reply);

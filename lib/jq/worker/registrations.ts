@@ -134,7 +134,7 @@ export class Registrations {
       http,
       registration,
       wanted: () => !inbox.isFull && (this.slots?.of(registration.fn) ?? 0) > inbox.takenOf(registration.fn),
-      onJob: (job) => void inbox.arrive(job, registration),
+      onJob: ({ job, handedAt }) => void inbox.arrive(job, registration, undefined, handedAt),
       onProblem,
     });
   }

@@ -124,6 +124,29 @@ describe('a job that is read late', () => {
     expect(ran).toEqual(['other']);
   });
 
+  it.each([
+    ['is asked for', {}, 1],
+    ['is begun at once if its pull has waited so long', { waited_ms: 60_000 }, 0],
+  ])('because its line was slow %s', async (_, reply, questions) => {
+    let asked = 0;
+    const url = await proxyTo({
+      before: (what) => {
+        if (what === 'POST /worker/confirm') asked++;
+        return false;
+      },
+      after: (what, status, response, bytes) => {
+        if (!what.startsWith('POST /worker/pull') || status !== 200) return false;
+        const [answered, late] = [realNow(), encode({ ...(decode(bytes) as object), ...reply })];
+        void until(() => realNow() > answered + 1000).then(() => response.writeHead(200).end(late));
+        return true;
+      },
+    });
+    const source = jq({ master: url, onProblem: () => undefined });
+    await runWorker(source, defineJob('mail', { codec: messagePack }), () => undefined);
+    await isDone(await master.enqueue({ name: 'mail' }));
+    expect(asked).toBe(questions);
+  });
+
   it('without an attempt, as of a master of another implementation, fails there for another try', async () => {
     const held = gate<() => void>();
     const url = await proxyTo({

@@ -92,7 +92,13 @@ export const CONTRACT_SCHEMAS: Readonly<Record<string, Schema>> = {
       attempt: POSITIVE,
       retry_count: { ...COUNT, description: 'How often it was begun before.' },
     },
-    { last_attempt: { ...FLAG, description: 'Sent as true if the job ends when it fails now.' } },
+    {
+      last_attempt: { ...FLAG, description: 'Sent as true if the job ends when it fails now.' },
+      waited_ms: {
+        ...COUNT,
+        description: 'Only for a pull: how long it had waited when the job was handed out.',
+      },
+    },
   ),
   Push: {
     oneOf: [

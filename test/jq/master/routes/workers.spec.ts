@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { realNow } from '../../../../lib/job/real-time.js';
+import { until } from '../../../support/until.js';
 import { vector } from '../../message-pack/vectors.js';
 import { failure, NO_JOB, NO_WORKER, useRoutes } from './use-routes.js';
 
@@ -68,6 +70,18 @@ describe('the routes of workers', () => {
       const pull = other.call('POST', '/worker/pull?timeout=60', { worker: routes.worker });
       const id = await master.enqueue();
       await expect(pull).resolves.toMatchObject({ status: 200, body: { id, name: 'mail', argument: {} } });
+    });
+
+    it('says how long it had waited when the job was handed out', async () => {
+      const asked = realNow();
+      const pull = master.call('POST', '/worker/pull?timeout=60', { worker: routes.worker });
+      await until(() => master.redis.redis.exists('{jq}:pullers'));
+      const waits = realNow();
+      await until(() => realNow() > waits + 50);
+      await master.enqueue();
+      const { waited_ms: waited } = (await pull).body as { waited_ms: number };
+      expect(waited).toBeGreaterThanOrEqual(49);
+      expect(waited).toBeLessThanOrEqual(realNow() - asked);
     });
 
     it('gives a job back whose worker went away while it waited', async () => {
