@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { HttpAdapterHost, ModuleRef, type ApplicationConfig } from '@nestjs/core';
+import { MODULE_PATH } from '@nestjs/common/constants.js';
+import { HttpAdapterHost, ModuleRef, ModulesContainer, type ApplicationConfig } from '@nestjs/core';
 import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:tls';
 import { DASHBOARD_PATH } from './dashboard.options.js';
@@ -19,6 +20,7 @@ export class DashboardUrl implements OnApplicationBootstrap {
     @Inject(DASHBOARD_PATH) private readonly path: string,
     @Inject(HttpAdapterHost) private readonly adapters: HttpAdapterHost,
     @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -43,13 +45,22 @@ export class DashboardUrl implements OnApplicationBootstrap {
     const name = address.address.replace(/^::ffff:/, '');
     const host = name.includes(':') ? `[${name}]` : name;
     const scheme = this.server instanceof TlsServer ? 'https' : 'http';
-    const path = [prefixOf(this.moduleRef, this.path), this.path].filter((part) => part !== '');
+    const below = [pathOfModule(this.modules), this.path].filter((part) => part !== '').join('/');
+    const path = [prefixOf(this.moduleRef, below), below].filter((part) => part !== '');
     return `${scheme}://${host}:${address.port}/${path.map((part) => `${part}/`).join('')}?token=${token}`;
   }
 
   private get server(): Server | undefined {
     return this.adapters.httpAdapter?.getHttpServer() as Server | undefined;
   }
+}
+
+/** Where the app's `RouterModule` has put the dashboard's module. */
+function pathOfModule(modules: ModulesContainer): string {
+  const module = [...modules.values()].find(({ providers }) => providers.has(DashboardUrl));
+  const path: unknown =
+    module && Reflect.getMetadata(`${MODULE_PATH}${modules.applicationId}`, module.metatype);
+  return typeof path === 'string' ? path.replace(/^\/+|\/+$/g, '') : '';
 }
 
 /** The app's global prefix, if it is not excluded from it: Nest has no public way to ask for that from inside. */

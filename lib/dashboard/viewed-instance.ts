@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { GearMonkeyClient } from '../gearmonkey/client.js';
 import { messageOf } from '../job/errors.js';
+import { realNow } from '../job/real-time.js';
 import { ignore, isThenable } from './thenable.js';
 import type { JobSource } from '../job/job-source.js';
 import type { SourceTables } from '../job/source-tables.js';
@@ -19,6 +20,8 @@ export const ACTIONS: readonly Action[] = [
   ...(['run', 'retry', 'cancel', 'discard', 'edit', 'pause', 'resume'] as const),
   ...(['schedule-run', 'schedule-pause', 'schedule-resume', 'limit-set', 'limit-reset'] as const),
 ];
+/** How often the log says of each function of a user that it has failed. */
+const REPEAT_MS = 30_000;
 /** Longest name of a queue or target of another system, in characters. */
 const MAX_NAME = 1024;
 const ABILITIES: readonly Ability[] = [
@@ -41,7 +44,7 @@ export interface ViewedFunction extends Viewed {
 @Injectable()
 export class DashboardAccess {
   private readonly sources = new WeakMap<JobSource, CountedBySource>();
-  private lastTold = '';
+  private readonly toldAt = new Map<string, number>();
 
   constructor(
     @Inject(DASHBOARD) private readonly options: CheckedDashboard,
@@ -128,24 +131,24 @@ export class DashboardAccess {
     return (typeof view === 'function' ? this.granted('view', () => view(fn, i)) : view) === true;
   }
 
-  /** A function of the app that throws, or has no answer yet, grants nothing. Pages ask all the time, so it is told when that is new. */
+  /** A function of the app that throws, or has no answer yet, grants nothing. Pages ask all the time, so it is told now and then. */
   private granted(name: string, ask: () => unknown): boolean {
     try {
       const answer = ask();
       if (!isThenable(answer)) return answer === true;
       ignore(answer);
-      this.refuse(
-        `\`${name}\` of a dashboard's user has returned a promise, so the user may not: ask in \`auth\``,
-      );
+      this.tell(name, 'has returned a promise', 'ask in `auth`');
     } catch (error) {
-      this.refuse(`\`${name}\` of a dashboard's user has thrown, so the user may not: ${messageOf(error)}`);
+      this.tell(name, 'has thrown', messageOf(error));
     }
     return false;
   }
 
-  private refuse(told: string): void {
-    if (told !== this.lastTold) log.error(told);
-    this.lastTold = told;
+  private tell(name: string, what: string, more: string): void {
+    const now = realNow();
+    if (now - (this.toldAt.get(name) ?? -Infinity) < REPEAT_MS) return;
+    this.toldAt.set(name, now);
+    log.error(`\`${name}\` of a dashboard's user ${what}, so the user may not: ${more}`);
   }
 
   mayAct(user: DashboardUser, action: Action, fn: string, i: string): boolean {

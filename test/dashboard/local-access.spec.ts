@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Logger, VersioningType, type INestApplication, type LoggerService } from '@nestjs/common';
+import { RouterModule } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -318,6 +319,19 @@ describe.each(PLATFORMS)('a dashboard without `auth` on %s', (platform) => {
     const at = base.replace('/jobs', path);
     expect(urlOf(app)).toContain(`${at}/?token=`);
     expect((await ask(at, '/')).status).toBe(200);
+    expect((await ask(at, '/api/session')).status).toBe(200);
+  });
+
+  it('names its URL in an app whose `RouterModule` has put it elsewhere', async () => {
+    const { imports } = modules();
+    const moved = RouterModule.register([
+      { path: 'inside', children: [{ path: 'here', module: DashboardModule }] },
+    ]);
+    const { app, base } = await apps.serve(platform, { imports: [...imports, moved] }, (made) => {
+      made.setGlobalPrefix('tools');
+    });
+    const at = base.replace('/jobs', '/tools/inside/here/jobs');
+    expect(urlOf(app)).toContain(`${at}/?token=`);
     expect((await ask(at, '/api/session')).status).toBe(200);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Injectable, type INestApplication } from '@nestjs/common';
+import { Injectable, Logger, type INestApplication, type LoggerService } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { GearMonkeyClient, GearMonkeyModule, UnrecoverableError, Worker } from 'nestjs-gearmonkey';
 import {
@@ -141,6 +141,21 @@ describe('the dashboard', () => {
     await until(() => seen(pages[0]).includes('mail.a'));
     expect(new Set(seen(pages[0]))).toEqual(new Set(['mail.a']));
     for (const page of pages) page.close();
+  });
+
+  it('says once in the log that a `view` throws, whatever it says of each function', async () => {
+    const said: string[] = [];
+    const error = (text: string) => said.push(text);
+    const ignore = () => undefined;
+    const view = (fn: string) => {
+      throw new Error(`${fn} has no owner`);
+    };
+    const { base } = await serve({ auth: () => ({ name: 'ada', view, act: false }) });
+    Logger.overrideLogger({ log: ignore, warn: ignore, error } as unknown as LoggerService);
+    for (const fn of ['mail', 'plain', 'later'])
+      expect((await ask(base, `/api/jobs?fn=${fn}&state=waiting`)).status).toBe(403);
+    Logger.overrideLogger(false);
+    expect(said).toEqual([expect.stringContaining('has thrown, so the user may not: mail has no owner')]);
   });
 
   it.each(['view', 'act'] as const)(
