@@ -11,6 +11,7 @@ import {
 import { LocalAccess } from './local-access.js';
 import { refusal } from './refusal.js';
 import { noteUser } from './request-user.js';
+import { setHeaders } from './responses.js';
 import { cookiesOf, isForeignRead, isRead, isSameOrigin, rawRequest, rawResponse } from './request-facts.js';
 
 const POLICY = [
@@ -42,9 +43,9 @@ export class AccessGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
-    const [request, response] = [http.getRequest<object>(), rawResponse(http.getResponse<object>())];
-    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
-    this.closing.check(response);
+    const [request, response] = [http.getRequest<object>(), http.getResponse<object>()];
+    setHeaders(response, HEADERS);
+    this.closing.check(rawResponse(response));
     const raw = rawRequest(request);
     const user = await this.userOf(request);
     if (!isUser(user)) throw refusal(this.options, raw);

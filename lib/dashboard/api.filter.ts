@@ -1,17 +1,12 @@
 import {
   Catch,
   Inject,
-  Injectable,
   Logger,
   UnauthorizedException,
   type ArgumentsHost,
-  type CallHandler,
   type ExceptionFilter,
-  type ExecutionContext,
-  type NestInterceptor,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { catchError, type Observable } from 'rxjs';
 import { GearMonkeyError } from '../job/errors.js';
 import { answerTo } from './answers.js';
 import { audit, ThrottledAudit } from './audit.js';
@@ -56,18 +51,6 @@ export class LoginFilter implements ExceptionFilter<UnauthorizedException> {
   catch(_: UnauthorizedException, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<object>();
     this.answers.catch(refusal(this.options, rawRequest(request)), host);
-  }
-}
-
-/** Makes every error of the routes one of the dashboard, which its filter answers, whatever filters the app has. */
-@Injectable()
-export class ApiErrors implements NestInterceptor {
-  intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
-    return next.handle().pipe(
-      catchError((error: unknown) => {
-        throw failureOf(error);
-      }),
-    );
   }
 }
 

@@ -1,36 +1,31 @@
 import {
-  Body,
   Controller,
   Get,
   Inject,
   Post,
   type Provider,
-  Query,
-  Req,
-  Res,
   UseFilters,
   UseGuards,
-  UseInterceptors,
   VERSION_NEUTRAL,
   type Type,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { ServerResponse } from 'node:http';
 import { PACKAGE_VERSION } from '../package/package-version.embedded.js';
 import { AccessGuard } from './access.guard.js';
 import { DashboardActions } from './actions.js';
-import { ApiErrors, ApiFilter, LoginFilter } from './api.filter.js';
+import { ApiFilter, LoginFilter } from './api.filter.js';
 import type { Session } from './api.js';
 import { BulkRuns } from './bulk-runs.js';
 import { ApiFailure } from './dashboard-errors.js';
 import { DASHBOARD, type CheckedDashboard } from './dashboard.options.js';
 import { FlowReads } from './flow-reads.js';
 import { FunctionReads } from './function-reads.js';
-import { idOf, JobReads, type Query as Asked } from './job-reads.js';
+import { idOf, JobReads } from './job-reads.js';
 import { LiveUpdates } from './live.js';
-import { PageAssets, sendAsset, type PageAsset } from './page-assets.js';
+import { answerOf, PageAssets, type PageAsset } from './page-assets.js';
 import { onceGone, pathOf, rawRequest, rawResponse } from './request-facts.js';
-import { userOf } from './request-user.js';
+import { send, taken } from './responses.js';
+import { RouteGuard, type Asked } from './route.guard.js';
 import { SystemReads } from './system-reads.js';
 import { DashboardAccess } from './viewed-instance.js';
 
@@ -38,9 +33,8 @@ import { DashboardAccess } from './viewed-instance.js';
 const UNREAD_MS = 30_000;
 
 /** The routes of the dashboard. */
-@UseGuards(AccessGuard)
+@UseGuards(AccessGuard, RouteGuard)
 @UseFilters(ApiFilter)
-@UseInterceptors(ApiErrors)
 abstract class DashboardRoutes {
   constructor(
     @Inject(DASHBOARD) private readonly options: CheckedDashboard,
@@ -56,108 +50,107 @@ abstract class DashboardRoutes {
   ) {}
 
   @Get('api/session')
-  session(@Req() request: object, @Res() response: object) {
+  session({ user: { name: user } }: Asked): Session {
     const { title, readOnly } = this.options;
-    const { name: user } = userOf(request);
     const instances = this.access.instances();
-    const version = PACKAGE_VERSION;
-    return answer(response, { protocol: 1, user, title, version, readOnly, instances } satisfies Session);
+    return { protocol: 1, user, title, version: PACKAGE_VERSION, readOnly, instances };
   }
 
   @Get('api/overview')
-  overview(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.functions.overview(userOf(request), query));
+  overview({ user, query }: Asked) {
+    return this.functions.overview(user, query);
   }
 
   @Get('api/rights')
-  rights(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.functions.rights(userOf(request), query));
+  rights({ user, query }: Asked) {
+    return this.functions.rights(user, query);
   }
 
   @Get('api/statistics')
-  statistics(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.functions.statistics(userOf(request), query));
+  statistics({ user, query }: Asked) {
+    return this.functions.statistics(user, query);
   }
 
   @Get('api/jobs')
-  list(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.jobs.list(userOf(request), query));
+  list({ user, query }: Asked) {
+    return this.jobs.list(user, query);
   }
 
   @Get('api/find')
-  find(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.jobs.find(userOf(request), query));
+  find({ user, query }: Asked) {
+    return this.jobs.find(user, query);
   }
 
   @Get('api/job')
-  job(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.jobs.job(userOf(request), query));
+  job({ user, query }: Asked) {
+    return this.jobs.job(user, query);
   }
 
   @Get('api/flow')
-  flow(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.flows.flow(userOf(request), query));
+  flow({ user, query }: Asked) {
+    return this.flows.flow(user, query);
   }
 
   @Get('api/payload')
-  payload(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.jobs.payload(userOf(request), query));
+  payload({ user, query }: Asked) {
+    return this.jobs.payload(user, query);
   }
 
   @Get('api/stream')
-  streamed(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.jobs.stream(userOf(request), query));
+  streamed({ user, query }: Asked) {
+    return this.jobs.stream(user, query);
   }
 
   @Get('api/raw')
-  raw(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    const send = async (bytes: Buffer) => {
+  raw({ response, user, query }: Asked) {
+    return this.jobs.download(user, query, async (bytes) => {
       const name = `${idOf(query)}-${String(query['part'])}.bin`;
-      const raw = reply(response, bytes, {
+      const headers = {
         'content-type': 'application/octet-stream',
         'content-disposition': `attachment; filename="${name}"`,
-      });
+      };
+      send(response, { headers, bytes });
+      const raw = rawResponse(response);
       raw.setTimeout(UNREAD_MS, () => raw.destroy());
       await new Promise<void>((resolve) => onceGone(raw, resolve));
-    };
-    return this.jobs.download(userOf(request), query, send);
+    });
   }
 
   @Get('api/failures')
-  failures(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.functions.failures(userOf(request), query));
+  failures({ user, query }: Asked) {
+    return this.functions.failures(user, query);
   }
 
   @Get('api/limits')
-  limits(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.functions.limits(userOf(request), query));
+  limits({ user, query }: Asked) {
+    return this.functions.limits(user, query);
   }
 
   @Get('api/schedules')
-  schedules(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.functions.schedules(userOf(request), query));
+  schedules({ user, query }: Asked) {
+    return this.functions.schedules(user, query);
   }
 
   @Get('api/workers')
-  workers(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.functions.workers(userOf(request), query));
+  workers({ user, query }: Asked) {
+    return this.functions.workers(user, query);
   }
 
   @Get('api/native')
-  native(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.systems.native(userOf(request), query));
+  native({ user, query }: Asked) {
+    return this.systems.native(user, query);
   }
 
   @Get('api/native/row')
-  nativeRow(@Req() request: object, @Res() response: object, @Query() query: Asked) {
-    return answer(response, this.systems.row(userOf(request), query));
+  nativeRow({ user, query }: Asked) {
+    return this.systems.row(user, query);
   }
 
   @Get('api/live')
-  stream(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+  stream({ request, response, user, query }: Asked) {
     const { method, socket } = rawRequest(request);
     const address = 'ip' in request ? String(request.ip) : (socket.remoteAddress ?? '');
-    const open = this.live.prepare(userOf(request), query['topics'], address);
+    const open = this.live.prepare(user, query['topics'], address);
     const raw = taken(response);
     raw.writeHead(200, {
       'content-type': 'text/event-stream',
@@ -169,45 +162,39 @@ abstract class DashboardRoutes {
   }
 
   @Get('api/bulk')
-  bulk(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+  bulk({ user, query }: Asked) {
     const view = this.bulks.need(query['id']);
-    this.access.viewed(userOf(request), view.i, view.fn);
-    return answer(response, view);
+    this.access.viewed(user, view.i, view.fn);
+    return view;
   }
 
   @Get('api/bulks')
-  allBulks(@Req() request: object, @Res() response: object) {
-    const user = userOf(request);
-    const own = this.bulks.all(user.name);
-    return answer(
-      response,
-      own.filter(({ fn, i }) => this.access.mayView(user, fn, i)),
-    );
+  allBulks({ user }: Asked) {
+    return this.bulks.all(user.name).filter(({ fn, i }) => this.access.mayView(user, fn, i));
   }
 
   @Post('api/act')
-  act(@Req() request: object, @Res() response: object, @Body() body: unknown) {
-    return answer(response, this.actions.act(userOf(request), body));
+  act({ user, body }: Asked) {
+    return this.actions.act(user, body);
   }
 
   @Post('api/bulk/cancel')
-  cancelBulk(@Req() request: object, @Res() response: object, @Body() body: { id?: unknown } | undefined) {
-    this.actions.cancelBulk(userOf(request), body?.id);
-    return answer(response, { ok: true });
+  cancelBulk({ user, body }: Asked) {
+    this.actions.cancelBulk(user, (body as { id?: unknown } | undefined)?.id);
+    return { ok: true };
   }
 
   @Get('')
-  page(@Req() request: object, @Res() response: object) {
+  page({ request, response }: Asked) {
     const path = pathOf(request);
-    const send = (asset: PageAsset) => sendAsset(asset, rawRequest(request), taken(response));
-    if (path.endsWith('/')) return send(this.assets.index);
+    const sendFile = (asset: PageAsset) => send(response, answerOf(asset, rawRequest(request), response));
+    if (path.endsWith('/')) return sendFile(this.assets.index);
     const [last = ''] = path.split('/').slice(-1);
     const found = this.assets.get(`assets/${last}`) ?? this.assets.get(last);
-    if (found) return send(found);
+    if (found) return sendFile(found);
     if (!this.isRoot(path)) throw ApiFailure.notFound('such file');
-    const raw = taken(response);
     // Relative, so that it is right behind a proxy that strips a prefix.
-    raw.writeHead(302, { location: `${last}/` }).end();
+    send(response, { status: 302, headers: { location: `${last}/` } });
   }
 
   protected abstract isRoot(path: string): boolean;
@@ -217,8 +204,8 @@ abstract class DashboardRoutes {
 export function controllerAt(path: string): { controller: Type; finish: Provider } {
   @Controller({ path, version: VERSION_NEUTRAL })
   class DashboardController extends DashboardRoutes {
-    rest(@Req() request: object, @Res() response: object) {
-      return this.page(request, response);
+    rest(asked: Asked) {
+      return this.page(asked);
     }
 
     protected isRoot(asked: string): boolean {
@@ -244,22 +231,4 @@ export function controllerAt(path: string): { controller: Type; finish: Provider
     },
   };
   return { controller: DashboardController, finish };
-}
-
-/** Past the app's interceptors: one that wraps answers, or keeps them and has another user get them, is for the app's own routes. */
-async function answer(response: object, found: unknown): Promise<void> {
-  const bytes = Buffer.from(JSON.stringify(await found));
-  reply(response, bytes, { 'content-type': 'application/json; charset=utf-8' });
-}
-
-function reply(response: object, bytes: Buffer, headers: Record<string, string>): ServerResponse {
-  return taken(response)
-    .writeHead(200, { ...headers, 'content-length': bytes.length })
-    .end(bytes);
-}
-
-/** Node's response, which Fastify then leaves alone. */
-function taken(response: object): ServerResponse {
-  if ('hijack' in response && typeof response.hijack === 'function') response.hijack();
-  return rawResponse(response);
 }

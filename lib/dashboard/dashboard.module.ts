@@ -9,7 +9,7 @@ import {
 import { GearMonkeyCoreModule } from '../nest/gearmonkey.module.js';
 import { AccessGuard } from './access.guard.js';
 import { DashboardActions } from './actions.js';
-import { ApiErrors, ApiFilter } from './api.filter.js';
+import { ApiFilter } from './api.filter.js';
 import { BulkRuns } from './bulk-runs.js';
 import { Closing } from './closing.js';
 import { controllerAt } from './dashboard.controller.js';
@@ -30,6 +30,7 @@ import { DashboardUrl } from './dashboard-url.js';
 import { LoopbackOnly } from './loopback-only.js';
 import { PageAssets } from './page-assets.js';
 import { Redaction } from './redaction.js';
+import { RouteGuard } from './route.guard.js';
 import { SharedReads } from './shared-reads.js';
 import { Snapshots } from './snapshots.js';
 import { SystemReads } from './system-reads.js';
@@ -77,7 +78,7 @@ function dashboardAt(
       options,
       { provide: DASHBOARD_PATH, useValue: checked },
       finish,
-      ...[AccessGuard, ApiErrors, ApiFilter, DashboardAccess, Redaction],
+      ...[AccessGuard, RouteGuard, ApiFilter, DashboardAccess, Redaction],
       ...[JobReads, FlowReads, FunctionReads, SystemReads],
       ...[BulkRuns, Snapshots, SharedReads, DashboardActions, LiveUpdates, PageAssets, Closing],
       ...[LocalAccess, DashboardUrl, LoopbackOnly],

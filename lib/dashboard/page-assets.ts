@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { PAGE } from './page.embedded.js';
 import { takesGzip } from './request-facts.js';
+import { headerOf, type Answer } from './responses.js';
 
 /** A file of the page. */
 export interface PageAsset {
@@ -53,17 +54,17 @@ function toAsset([name, text]: [string, string]): [string, PageAsset][] {
   return [[name, { type, bytes, isHashed, ...(zipped.length < bytes.length && { zipped }) }]];
 }
 
-/** Sends a file, compressed if the client takes that. */
-export function sendAsset(asset: PageAsset, request: IncomingMessage, response: ServerResponse): void {
+/** A file, compressed if the client takes that. */
+export function answerOf(asset: PageAsset, request: IncomingMessage, response: object): Answer {
   const { type, bytes, zipped, isHashed } = asset;
   const isZipped = zipped !== undefined && takesGzip(request);
   const body = isZipped ? zipped : bytes;
-  response
-    .writeHead(200, {
-      ...{ 'content-type': type, 'content-length': body.length },
-      ...(isHashed && { 'cache-control': 'public, max-age=31536000, immutable' }),
-      ...(zipped && { vary: [response.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', ') }),
-      ...(isZipped && { 'content-encoding': 'gzip' }),
-    })
-    .end(body);
+  const headers = {
+    'content-type': type,
+    // Not in caches that users share: sessions of the app add cookies.
+    ...(isHashed && { 'cache-control': 'private, max-age=31536000, immutable' }),
+    ...(zipped && { vary: [headerOf(response, 'vary') ?? [], 'Accept-Encoding'].flat().join(', ') }),
+    ...(isZipped && { 'content-encoding': 'gzip' }),
+  };
+  return { headers, bytes: body };
 }

@@ -1,12 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
-import { Controller, Get, Module, type CallHandler, type ExecutionContext } from '@nestjs/common';
-import { APP_INTERCEPTOR } from '@nestjs/core';
+import {
+  Controller,
+  Get,
+  Module,
+  type CallHandler,
+  type CanActivate,
+  type ExecutionContext,
+} from '@nestjs/common';
+import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
 import { DashboardModule, type DashboardRequest } from 'nestjs-gearmonkey/dashboard';
-import { map, of, tap, type Observable } from 'rxjs';
+import { catchError, EMPTY, map, of, tap, type Observable } from 'rxjs';
 import type { Session } from '../../lib/dashboard/api.js';
+import { rawResponse } from '../../lib/dashboard/request-facts.js';
+import { until } from '../support/until.js';
 import { PLATFORMS, useServedApps } from './dashboard-app.js';
-import { ask, json } from './http.js';
+import { ask, json, listen, unreadOf } from './http.js';
 
 const JOBS = GearMonkeyModule.forRoot({ connection: 'memory:', workers: false });
 const auth = ({ headers }: DashboardRequest) =>
@@ -15,20 +24,43 @@ const auth = ({ headers }: DashboardRequest) =>
     : { name: 'viewer', view: (fn: string) => fn === 'mine', act: false };
 const admin = { headers: { 'x-user': 'admin' } };
 
+type Intercept = (context: ExecutionContext, next: CallHandler) => Observable<unknown>;
+
 /** One that keeps each answer for all who ask for the same. */
-function keeping() {
+function keeping(): Intercept {
   const kept = new Map<string, unknown>();
-  return (context: ExecutionContext, next: CallHandler): Observable<unknown> => {
+  return (context, next) => {
     const { url } = context.switchToHttp().getRequest<{ url: string }>();
-    return kept.has(url)
-      ? of(kept.get(url))
-      : next.handle().pipe(tap((value) => value !== undefined && kept.set(url, value)));
+    return kept.has(url) ? of(kept.get(url)) : next.handle().pipe(tap((value) => kept.set(url, value)));
   };
+}
+
+const timing: Intercept = (context, next) => {
+  const response = rawResponse(context.switchToHttp().getResponse<object>());
+  return next.handle().pipe(tap(() => response.setHeader('x-response-time', '1')));
+};
+
+/** As a plugin of sessions does: a guard renews one, and what is sent has its cookie. */
+class Renewing implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const response = context.switchToHttp().getResponse<{ header(name: string, value: string): void }>();
+    response.header('set-cookie', 'refresh=1');
+    return true;
+  }
+}
+
+/** As much of Fastify as the test uses. */
+interface Hooked {
+  addHook(name: 'onSend', hook: typeof keep): void;
+}
+
+async function keep(_: unknown, reply: { header(name: string, value: string): unknown }): Promise<void> {
+  reply.header('x-session', 'kept');
 }
 
 describe.each(PLATFORMS)('A dashboard in an app on %s', (platform) => {
   const apps = useServedApps();
-  const serve = (intercept: (context: ExecutionContext, next: CallHandler) => Observable<unknown>) =>
+  const serve = (intercept: Intercept) =>
     apps.serve(platform, {
       imports: [JOBS, DashboardModule.forRoot({ auth })],
       providers: [{ provide: APP_INTERCEPTOR, useValue: { intercept } }],
@@ -51,6 +83,48 @@ describe.each(PLATFORMS)('A dashboard in an app on %s', (platform) => {
     await expect(json<Session>(base, '/api/session', admin)).resolves.toMatchObject({ protocol: 1 });
     const body = { action: 'pause', fn: 'mine' };
     await expect(json(base, '/api/act', { ...admin, body })).resolves.toMatchObject({ ok: true });
+  });
+
+  it.each<[string, Intercept]>([
+    ['keeps answers', keeping()],
+    ['has errors answered as others', (_, next) => next.handle().pipe(catchError(() => of({ ok: false })))],
+    ['makes errors of its own', (_, next) => next.handle().pipe(catchError(() => EMPTY))],
+    ['sets a header behind the answer', timing],
+  ])('whose interceptor %s, answers each request as before', async (_, intercept) => {
+    const { base } = await serve(intercept);
+    const page = listen(base, [{ overview: 'default' }], admin.headers);
+    for (let time = 0; time < 2; time++) {
+      const { status, text } = await ask(base, '/api/job?fn=mine&id=1', admin);
+      expect([status, JSON.parse(text)]).toMatchObject([404, { code: 'JOB_NOT_FOUND' }]);
+      await expect(json<Session>(base, '/api/session', admin)).resolves.toMatchObject({ user: 'admin' });
+    }
+    await until(() => page.events.some(({ name }) => name === 'overview'));
+    expect(page.hasEnded()).toBe(false);
+    page.close();
+  });
+
+  it('sends what guards of the app, and hooks of Fastify, add to its answers', async () => {
+    const { base } = await apps.serve(
+      platform,
+      {
+        imports: [JOBS, DashboardModule.forRoot({ auth })],
+        providers: [{ provide: APP_GUARD, useClass: Renewing }],
+      },
+      (app) => {
+        if (platform === 'fastify') (app.getHttpAdapter().getInstance() as Hooked).addHook('onSend', keep);
+      },
+    );
+    for (const path of ['', '/', '/index.html', '/api/session', '/api/job?fn=mine&id=1']) {
+      const { headers } = await ask(base, path, admin);
+      expect([path, headers['set-cookie']]).toEqual([path, ['refresh=1']]);
+      if (platform === 'fastify') expect([path, headers['x-session']]).toEqual([path, 'kept']);
+    }
+    const live = await unreadOf(base, '/api/live?topics=[]');
+    expect(live.headers).toMatchObject({
+      'set-cookie': ['refresh=1'],
+      'cache-control': 'no-store, no-transform',
+    });
+    live.destroy();
   });
 
   it('leaves the app its own routes below the same path, also those of a module behind it', async () => {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import type { INestApplication } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
 import { GearMonkeyClient, GearMonkeyModule, GearMonkeyWorkers } from 'nestjs-gearmonkey';
 import { DashboardModule } from 'nestjs-gearmonkey/dashboard';
 import type { JobView, LiveEvents, PayloadView } from '../../lib/dashboard/api.js';
@@ -14,10 +16,9 @@ describe('a large job of the dashboard', () => {
   const redis = useRedisServer();
   const apps = useServedApps();
 
-  async function serve() {
-    const { app, base } = await apps.serve('express', {
-      imports: [GearMonkeyModule.forRoot({ connection: redis.url }), DashboardModule.forRoot()],
-    });
+  async function serve(configure?: (app: INestApplication) => void) {
+    const imports = [GearMonkeyModule.forRoot({ connection: redis.url }), DashboardModule.forRoot()];
+    const { app, base } = await apps.serve('express', { imports }, configure);
     return { base, client: app.get(GearMonkeyClient), workers: app.get(GearMonkeyWorkers) };
   }
 
@@ -95,6 +96,20 @@ describe('a large job of the dashboard', () => {
     await expect(ask(base, path)).resolves.toMatchObject({ status: 429 });
     for (const response of unread) response.destroy();
     await eventually(async () => expect((await ask(base, path)).status).toBe(200));
+  });
+
+  it('has its place until it has been read also behind middleware whose `end` returns nothing', async () => {
+    const replaceEnd = (_: unknown, response: ServerResponse, next: () => void) => {
+      const end = response.end.bind(response);
+      response.end = ((...sent: Parameters<typeof end>) => void end(...sent)) as never;
+      next();
+    };
+    const { base, client } = await serve((app) => app.use(replaceEnd));
+    const fn = redis.fn();
+    const path = `/api/raw?fn=${fn}&id=${await largeJob(client, fn, 40 * MEGABYTE)}&part=input`;
+    const unread = await Promise.all([unreadOf(base, path), unreadOf(base, path)]);
+    await expect(ask(base, path)).resolves.toMatchObject({ status: 429 });
+    for (const response of unread) response.destroy();
   });
 
   it('is neither shown nor downloaded if it has more than 64 MiB', async () => {
