@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { realNow } from '../job/real-time.js';
 import type { JobStatistics, StatisticsOptions, TimeStatistics } from '../job/statistics.js';
 import type { Schedule } from '../gearmonkey/features/schedules/schedule.js';
 import type { Rights } from './api.js';
@@ -158,7 +159,7 @@ export class FunctionReads {
     const names = (await this.namesFor(user, this.access.counted(i))).slice(0, MOST_FUNCTIONS);
     const key = JSON.stringify([i, options, names]);
     const known = this.sums.get(key);
-    if (known && Date.now() - known.at < SUM_AGE_MS) return known.value;
+    if (known && realNow() - known.at < SUM_AGE_MS) return known.value;
     if (this.summing >= MOST_SUMMING)
       throw new ApiFailure(503, 'BUSY', 'Sums of other spans are being read. Ask again in a moment.');
     this.summing += 1;
@@ -173,7 +174,7 @@ export class FunctionReads {
       () => void (this.summing -= 1),
     );
     this.sums.delete(key);
-    this.sums.set(key, { at: Date.now(), value });
+    this.sums.set(key, { at: realNow(), value });
     value.catch(() => this.sums.delete(key));
     for (const oldest of this.sums.keys()) if (this.sums.size > MOST_SUMS) this.sums.delete(oldest);
     return value;

@@ -75,6 +75,12 @@ function contextOf(
   );
 }
 
+/** As `beSure` of a job. The reason why one has to stop gives the others back. @throws JobAbortedError */
+function allSure(jobs: readonly RunningJob[]): Promise<unknown> | undefined {
+  const uncertain = jobs.flatMap((job) => job.beSure() ?? []);
+  return uncertain.length > 0 ? Promise.all(uncertain) : undefined;
+}
+
 /**
  * Wraps the method: reports progress of generators and Observables and returns a Promise of their output, since Nest
  * would only keep the last value. The wrapper has the method's metadata, which enhancers read.
@@ -84,12 +90,8 @@ function settling(instance: object, { method, annotation }: WorkerBinding, befor
   const wrapped: Method = function (this: unknown, ...args) {
     const job = args[annotation.jobIndex] as RunningJob | readonly RunningJob[];
     // Guards, interceptors, pipes and providers may have taken long.
-    const uncertain = job instanceof RunningJob ? job.beSure() : undefined;
-    if (job instanceof RunningJob && uncertain)
-      return uncertain.then(() => {
-        job.throwIfStopped();
-        return wrapped.apply(this, args) as unknown;
-      });
+    const uncertain = job instanceof RunningJob ? job.beSure() : allSure(job);
+    if (uncertain) return uncertain.then(() => wrapped.apply(this, args) as unknown);
     for (const each of [job].flat()) beforeRun?.(each);
     const result = handler.apply(this, args);
     return job instanceof RunningJob ? settleResult(result, job) : result;

@@ -72,7 +72,8 @@ export class JobCursor<Value = unknown> {
   private async moveTo(next: Value): Promise<void> {
     this.unwritten = this.options.encode(next);
     this.current = next;
-    const rest = WRITE_MS - (this.options.now() - this.writtenAt);
+    // No longer, also if the clock was set back.
+    const rest = Math.min(WRITE_MS, WRITE_MS - (this.options.now() - this.writtenAt));
     if (rest <= 0) await this.flush();
     else this.timer ??= setTimeout(() => void this.flush().catch(() => undefined), rest).unref();
     await this.options.afterAdvance(() => this.flush());

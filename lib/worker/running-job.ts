@@ -203,7 +203,7 @@ export class RunningJob<Input = unknown> {
   /** A batch has it from now on, unless its worker is shutting down. @throws JobAbortedError when it has to stop @internal */
   joinBatch(): void {
     this.run.goOn?.();
-    this.throwIfStopped();
+    if (this.reason) throw this.reason;
     this.isInBatch = true;
   }
 
@@ -212,14 +212,14 @@ export class RunningJob<Input = unknown> {
     return this.run.hasEnded === true || this.reason !== undefined;
   }
 
-  /** Undefined if its lease is held for sure; else it resolves when it is, or the job has to stop. @internal */
+  /**
+   * Undefined if its lease is held for sure; else it resolves when it is, or the job has to stop.
+   *
+   * @throws JobAbortedError when it has to stop already @internal
+   */
   beSure(): Promise<void> | undefined {
-    return this.run.beSure?.();
-  }
-
-  /** @throws JobAbortedError when it has to stop @internal */
-  throwIfStopped(): void {
     if (this.reason) throw this.reason;
+    return this.run.beSure?.();
   }
 
   /** Aborts the signal; later calls change nothing. @internal */

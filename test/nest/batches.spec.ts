@@ -9,6 +9,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { once } from 'node:events';
 import {
   CurrentJob,
   defineJob,
@@ -22,6 +23,7 @@ import {
   type BatchOutcome,
   type RunningJob,
 } from 'nestjs-gearmonkey';
+import { gate } from '../support/gate.js';
 
 const double = defineJob<number, number>('double', { retry: { attempts: 2, delay: 1 } });
 const FULL = { batch: { size: 4, wait: '1 minute' } };
@@ -91,6 +93,35 @@ describe('a @Worker method with `batch`', () => {
       }
     }
     await expect(results(await start(Doubler))).resolves.toEqual([2, 4, 6, 8]);
+  });
+
+  it('begins behind a guard without jobs that were cancelled meanwhile', async () => {
+    const ran: number[][] = [];
+    const guarding = gate();
+    class Slow implements CanActivate {
+      async canActivate(context: ExecutionContext): Promise<boolean> {
+        const [inputs, [first]] = context.getArgs<[number[], RunningJob[]]>();
+        guarding.open();
+        if (first && inputs[0] === 1) await once(first.signal, 'abort');
+        return true;
+      }
+    }
+    @Injectable()
+    class Doubler {
+      @Worker(double, { batch: { size: 2, wait: '1 minute' }, concurrency: 1 })
+      @UseGuards(Slow)
+      run(inputs: number[]): BatchOutcome<number>[] {
+        ran.push(inputs);
+        return inputs.map((n) => ok(2 * n));
+      }
+    }
+    const client = (await start(Doubler)).get(GearMonkeyClient);
+    const [first, second] = await client.runMany(double, [1, 2]);
+    await guarding.passed;
+    await first?.cancel();
+    const third = await client.run(double, 3);
+    await expect(Promise.all([second?.result(), third.result()])).resolves.toEqual([4, 6]);
+    expect(ran.map((inputs) => inputs.toSorted())).toEqual([[2, 3]]);
   });
 
   it('refuses a bad batch at the start, and names the method', async () => {

@@ -22,6 +22,7 @@ import {
 import { APP_GUARD, NestFactory, REQUEST, Reflector } from '@nestjs/core';
 import { Inject } from '@nestjs/common';
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { once } from 'node:events';
 import { Observable, from, map, of, toArray, firstValueFrom } from 'rxjs';
 import {
   CurrentJob,
@@ -35,6 +36,7 @@ import {
 
 import { RedisSource } from '../../lib/gearmonkey/redis-source.js';
 import { HeldClaims } from '../../lib/gearmonkey/core/source/held-claims.js';
+import { gate } from '../support/gate.js';
 import { eventually } from '../support/until.js';
 
 const apps: INestApplicationContext[] = [];
@@ -63,11 +65,13 @@ async function start(
 
 describe('a @Worker method', () => {
   it.each([
-    [true, 0],
-    [false, 1],
+    [true, 0, 'single'],
+    [false, 1, 'single'],
+    [true, 0, 'batch'],
+    [false, 1, 'batch'],
   ])(
-    'begins behind a guard that took long only if no other worker has the job (%s)',
-    async (isLost, runs) => {
+    'begins behind a guard that took long only if no other worker has the job (%s, %i runs of a %s)',
+    async (isLost, runs, kind) => {
       let [mayBeLost, ran] = [false, 0];
       jest.spyOn(HeldClaims.prototype, 'mayBeLost').mockImplementation(() => mayBeLost);
       const renew = jest.spyOn(RedisSource.prototype, 'renew').mockImplementation(async (claims) => {
@@ -82,19 +86,53 @@ describe('a @Worker method', () => {
       }
       @Injectable()
       class Handlers {
-        @Worker('guarded')
+        @Worker('single')
         @UseGuards(Slow)
-        guarded() {
+        single() {
           ran += 1;
+        }
+
+        @Worker('batch', { batch: { size: 1 } })
+        @UseGuards(Slow)
+        batch() {
+          ran += 1;
+          return [];
         }
       }
       const client = await start([Handlers]);
-      await client.run('guarded', null);
+      await client.run(kind, null);
       await eventually(() => expect(renew).toHaveBeenCalled());
       await new Promise(setImmediate);
       expect(ran).toBe(runs);
     },
   );
+
+  it('does not begin behind a guard if the job was cancelled meanwhile', async () => {
+    const ran: unknown[] = [];
+    const guarding = gate();
+    class Slow implements CanActivate {
+      async canActivate(context: ExecutionContext): Promise<boolean> {
+        const [input, { signal }] = context.getArgs<[unknown, RunningJob]>();
+        guarding.open();
+        if (input === 'slow') await once(signal, 'abort');
+        return true;
+      }
+    }
+    @Injectable()
+    class Handlers {
+      @Worker('guarded', { concurrency: 1 })
+      @UseGuards(Slow)
+      guarded(input: unknown) {
+        ran.push(input);
+      }
+    }
+    const client = await start([Handlers]);
+    const slow = await client.run('guarded', 'slow');
+    await guarding.passed;
+    await slow.cancel();
+    await client.call('guarded', 'next');
+    expect(ran).toEqual(['next']);
+  });
 
   it('runs jobs with the input and the running job', async () => {
     @Injectable()

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate as turn } from 'node:timers/promises';
 import { JobSteps } from '../../lib/worker/job-steps.js';
 import { gate } from '../support/gate.js';
+import { until } from '../support/until.js';
 import { claimOf, KeptRecords } from './kept-records.js';
 
 const HOUR_MS = 3_600_000;
@@ -130,6 +131,13 @@ describe('JobSteps', () => {
     await first.advance(7);
     await first.flush();
     expect((await nextRun().cursor('page', 0)).value).toBe(7);
+  });
+
+  it('writes the place of a cursor within a second, also if the clock was set back', async () => {
+    const cursor = await nextRun().cursor('page', 0);
+    now -= HOUR_MS;
+    await cursor.advance(4);
+    await until(async () => (await nextRun().cursor('page', 0)).value === 4);
   });
 
   it('writes the places of all cursors before the next step', async () => {
