@@ -71,6 +71,8 @@ export interface FunctionView {
   readonly act: boolean;
   /** Nothing is known of a function that `api/live` was asked for by its name: no jobs, no workers, no definition. */
   readonly unknown?: true;
+  /** Why the server lets the app read nothing of it: then nothing is counted. */
+  readonly refused?: string;
 }
 
 /** GET api/rights?i&fn: what the user may do. */
@@ -228,10 +230,10 @@ export type Topic =
 export interface LiveEvents {
   /** Functions that have changed since the last event of this instance, and the names of those that are gone. */
   overview: { i: string; at: Time; functions: readonly FunctionView[]; gone: readonly string[] };
-  /** A job that has changed; null if there is none (any more). */
-  job: { i: string; fn: string; id: string; job: JobView | null };
+  /** A job that has changed; null if there is none (any more), or if the server does not let the app read it: `refused` says why. */
+  job: { i: string; fn: string; id: string; job: JobView | null; refused?: string };
   bulk: BulkView;
-  /** Something can't be read now, such as during an outage; it is tried again. `since`: when it was last read, if it was. */
+  /** An instance can't be read now, such as during an outage; it is tried again. `since`: when it was last read, if it was. */
   trouble: { i: string; error: ApiError; since?: Time };
   /** The server ends, or the user may no longer watch: reconnect later. */
   /** `connect again` at once, else in a while. */

@@ -1,7 +1,8 @@
 import type { GearMonkeyClient } from '../gearmonkey/client.js';
 import type { QueueOverview } from '../job/job-views.js';
 import { askSystem } from './system-questions.js';
-import { unknownAmong } from './unknown-functions.js';
+import { unknownAmong, type ReadOverview } from './unknown-functions.js';
+import { unlessRefused } from './unless-refused.js';
 
 /** An overview may cost a system a hundred questions: all pages share one. */
 const FRESH_MS = 5000;
@@ -13,18 +14,24 @@ export interface Counted {
   /** Whether one question answers for all queues. */
   readonly isWhole: boolean;
   functions(): Promise<readonly string[]>;
-  overviewOf(names: readonly string[]): Promise<readonly QueueOverview[]>;
+  overviewOf(names: readonly string[]): Promise<readonly ReadOverview[]>;
   /** Of these, the functions of which nothing is known. */
-  unknownOf(found: readonly QueueOverview[]): Promise<readonly string[]>;
+  unknownOf(found: readonly ReadOverview[]): Promise<readonly string[]>;
 }
 
 export function countedByClient(i: string, client: GearMonkeyClient): Counted {
   return {
     ...{ i, isWhole: false },
     functions: () => client.functions(),
-    overviewOf: (names) => client.overviewOf(names),
+    overviewOf: async (names) => (await Promise.all(names.map((fn) => overviewAt(client, fn)))).flat(),
     unknownOf: (found) => unknownAmong(client, found),
   };
+}
+
+/** One that can't be read counts nothing, and says why. */
+function overviewAt(client: GearMonkeyClient, fn: string): Promise<readonly ReadOverview[]> {
+  const waiting = { high: 0, normal: 0, low: 0 };
+  return unlessRefused(client.overviewOf([fn]), (refused) => [{ fn, waiting, refused }]);
 }
 
 /** Of systems that answer for all of their queues at once: at most 1,000 in order of their names, up to 5 s old. */

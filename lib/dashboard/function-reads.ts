@@ -8,12 +8,12 @@ import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
 import { wholeJob } from './job-view.js';
 import { JobReads, type Query } from './job-reads.js';
-import type { ReadOverview } from './live-reader.js';
 import { Redaction } from './redaction.js';
 import { scheduleWords } from './schedule-words.js';
 import { SharedReads } from './shared-reads.js';
 import { dateOf } from './times.js';
-import { unknownAmong } from './unknown-functions.js';
+import { unknownAmong, type ReadOverview } from './unknown-functions.js';
+import { unlessRefused } from './unless-refused.js';
 import { DashboardAccess, type Viewed, type ViewedFunction } from './viewed-instance.js';
 
 const SUM_AGE_MS = 60_000;
@@ -110,9 +110,9 @@ export class FunctionReads {
       query['fn'] === undefined
         ? (await this.namesFor(user, counted)).slice(0, MOST_FUNCTIONS)
         : [this.access.viewed(user, viewed.i, query['fn']).fn];
-    const functions = (await this.reads.overviewOf(counted, names)).map(({ fn, workers, running }) => ({
-      ...{ fn, workers, running },
-    }));
+    const functions = (await this.reads.overviewOf(counted, names)).flatMap(
+      ({ fn, workers, running, refused }) => (refused === undefined ? [{ fn, workers, running }] : []),
+    );
     const present = await Promise.all(names.map((fn) => this.reads.workers({ ...viewed, fn })));
     const busy = functions.filter(({ running = 0 }) => running > 0);
     const lists = await Promise.all(
@@ -141,7 +141,7 @@ export class FunctionReads {
   /** A schedule's last job, if it is still kept. */
   private async last(viewed: ViewedFunction, id: string) {
     const { fn } = viewed;
-    const described = await this.reads.described(viewed, id);
+    const described = await unlessRefused(this.reads.described(viewed, id), () => undefined);
     if (!described) return [];
     const { state, times, recurring } = wholeJob(fn, id, described, Date.now());
     return [
@@ -166,7 +166,7 @@ export class FunctionReads {
     // One after the other, function by function: each holds thousands of intervals for a moment.
     const value = this.lastSum.then(async () => {
       const sums = new Map<number, JobStatistics>();
-      for (const fn of names) addTo(sums, await client.statistics(fn, options));
+      for (const fn of names) addTo(sums, await unlessRefused(client.statistics(fn, options), () => []));
       return [...sums.values()].toSorted((one, other) => one.at.getTime() - other.at.getTime());
     });
     this.lastSum = value.then(

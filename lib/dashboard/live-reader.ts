@@ -1,14 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { chunksOf } from '../batching/chunks.js';
-import type { QueueOverview } from '../job/job-views.js';
+import { reasonOf } from '../job/error-info.js';
+import { ConnectionError } from '../job/server-errors.js';
 import type { DescribedJob } from '../gearmonkey/features/views/view-store.js';
 import { answerTo } from './answers.js';
-import type { ApiError, FunctionView } from './api.js';
+import type { ApiError } from './api.js';
 import type { LiveStream } from './live-stream.js';
 import type { Counted } from './counted.js';
+import type { ReadOverview } from './unknown-functions.js';
+import { unlessRefused } from './unless-refused.js';
 import type { ViewedFunction } from './viewed-instance.js';
 
-export type ReadOverview = QueueOverview & Pick<FunctionView, 'unknown'>;
+/** Neither if there is no such job. */
+export interface ReadJob {
+  readonly described?: DescribedJob | undefined;
+  /** Why it can't be read. */
+  readonly refused?: string;
+}
 
 /** What one round of reading has found, shared by all streams. */
 export interface Round {
@@ -16,9 +24,12 @@ export interface Round {
   readonly overviews: Map<string, Map<string, ReadOverview>>;
   /** The names of all functions of instances that are watched whole. */
   readonly names: Map<string, readonly string[]>;
-  /** By `jobKey`; undefined if there is no such job. */
-  readonly jobs: Map<string, DescribedJob | undefined>;
+  /** By `jobKey`. */
+  readonly jobs: Map<string, ReadJob>;
+  /** Of instances that can't be read. */
   readonly troubles: Map<string, ApiError>;
+  /** Of instances whose functions can't be listed. */
+  readonly unlisted: Map<string, ApiError>;
   /** The instances that were asked and have answered. */
   readonly read: Set<string>;
 }
@@ -37,13 +48,14 @@ export function jobKey({ i, fn }: Pick<ViewedFunction, 'i' | 'fn'>, id: string):
 export async function readRound(streams: readonly LiveStream[], signal: AbortSignal): Promise<Round> {
   const round: Round = {
     ...{ overviews: new Map(), names: new Map(), jobs: new Map() },
-    ...{ troubles: new Map(), read: new Set() },
+    ...{ troubles: new Map(), unlisted: new Map(), read: new Set() },
   };
   for (const [viewed, wanted] of watchedFunctions(streams))
     await attempt(round, viewed.i, () => readOverviews(round, viewed, wanted, signal));
   for (const [key, { viewed, id }] of watchedJobs(streams))
     await attempt(round, viewed.i, async () => {
-      round.jobs.set(key, await viewed.client.described(viewed.fn, id));
+      const read = viewed.client.described(viewed.fn, id).then((described): ReadJob => ({ described }));
+      round.jobs.set(key, await unlessRefused(read, (refused) => ({ refused })));
       await delay(SECOND_MS / MOST_A_SECOND, undefined, { signal });
     });
   return round;
@@ -56,8 +68,7 @@ async function readOverviews(
   signal: AbortSignal,
 ): Promise<void> {
   const { i } = counted;
-  const all = isAll ? await counted.functions() : [];
-  if (isAll) round.names.set(i, all);
+  const all = isAll ? await namesOf(round, counted) : [];
   const names = [...new Set([...all, ...fns])];
   const found = new Map<string, ReadOverview>();
   round.overviews.set(i, found);
@@ -72,14 +83,32 @@ async function readOverviews(
   }
 }
 
+/** None if the app has no right to them: that concerns who watches all of them. */
+async function namesOf({ names, unlisted }: Round, counted: Counted): Promise<readonly string[]> {
+  const { i } = counted;
+  const known = await unlessRefused(
+    counted.functions(),
+    (message) => void unlisted.set(i, { code: 'REFUSED', message }),
+  );
+  if (known) names.set(i, known);
+  return known ?? [];
+}
+
 async function attempt(round: Round, i: string, read: () => Promise<void>): Promise<void> {
   try {
     await read();
-    if (!round.troubles.has(i)) round.read.add(i);
+    if (!round.troubles.has(i) && !round.unlisted.has(i)) round.read.add(i);
   } catch (error) {
     round.read.delete(i);
-    round.troubles.set(i, answerTo(error)[1]);
+    round.troubles.set(i, troubleOf(error));
   }
+}
+
+/** For all who watch the instance: the error names the function that was asked about, which not all of them may know. */
+function troubleOf(error: unknown): ApiError {
+  const [, answer] = answerTo(error);
+  if (!(error instanceof ConnectionError)) return answer;
+  return { ...answer, message: `Redis did not answer: ${reasonOf(error.cause)}.` };
 }
 
 /** Functions of an instance: all that there are, and others by their names. */

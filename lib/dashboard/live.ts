@@ -154,24 +154,35 @@ export class LiveUpdates implements OnModuleDestroy {
       )
         stream.send('bulk', view);
     }
-    for (const [i, error] of round.troubles) this.sendTrouble(stream, i, error);
+    this.sendTroubles(stream, round);
   }
 
-  private sendTrouble(stream: LiveStream, i: string, error: ApiError): void {
-    // What comes next is told even if nothing has changed: it is the end of the trouble.
-    for (const name of stream.sentOf('first ')) if (name.endsWith(` ${i}`)) stream.forget(`first ${name}`);
-    for (const { viewed, id } of stream.watched.jobs)
-      if (viewed.i === i) stream.forget(`job ${jobKey(viewed, id)}`);
-    if (stream.isNew(`trouble ${i}`, String(Date.now() >> 13)))
-      stream.send('trouble', { i, error, since: this.readAt.get(i) });
+  /** Only of what it watches. */
+  private sendTroubles(stream: LiveStream, { troubles, unlisted }: Round): void {
+    const concerned = new Map<string, ApiError>();
+    const note = (i: string, error: ApiError | undefined, thing: string) => {
+      if (!error) return;
+      // What comes next is told even if nothing has changed: it is the end of the trouble.
+      stream.forget(thing);
+      concerned.set(i, error);
+    };
+    const { overviews, jobs } = stream.watched;
+    for (const [index, { viewed, fns }] of overviews.entries()) {
+      const { i } = viewed;
+      note(i, troubles.get(i) ?? (fns ? undefined : unlisted.get(i)), `first ${index} ${i}`);
+    }
+    for (const { viewed, id } of jobs) note(viewed.i, troubles.get(viewed.i), `job ${jobKey(viewed, id)}`);
+    for (const [i, error] of concerned)
+      if (stream.isNew(`trouble ${i}`, String(Date.now() >> 13)))
+        stream.send('trouble', { i, error, since: this.readAt.get(i) });
   }
 
   private sendOverviews(stream: LiveStream, round: Round): void {
     for (const [index, { viewed, fns }] of stream.watched.overviews.entries()) {
       const { i } = viewed;
       const found = round.overviews.get(i);
-      if (!found || round.troubles.has(i)) continue;
-      const names = fns ?? (round.names.get(i) ?? []).filter((fn) => this.access.mayView(stream.user, fn, i));
+      const names = fns ?? round.names.get(i)?.filter((fn) => this.access.mayView(stream.user, fn, i));
+      if (!found || !names || round.troubles.has(i)) continue;
       const prefix = `overview ${index} ${i} `;
       const functions = names.flatMap((fn) => {
         const overview = found.get(fn);
@@ -190,11 +201,18 @@ export class LiveUpdates implements OnModuleDestroy {
   private sendJobs(stream: LiveStream, round: Round): void {
     for (const { viewed, id } of stream.watched.jobs) {
       const key = jobKey(viewed, id);
-      if (!round.jobs.has(key)) continue;
-      const described = round.jobs.get(key);
+      const read = round.jobs.get(key);
+      if (!read) continue;
+      const { described, refused } = read;
       const job = described ? this.jobs.shownJob(stream.user, viewed, id, described) : null;
-      if (stream.isNew(`job ${key}`, JSON.stringify(job)))
-        stream.send('job', { i: viewed.i, fn: viewed.fn, id, job });
+      if (stream.isNew(`job ${key}`, JSON.stringify({ job, refused })))
+        stream.send('job', {
+          i: viewed.i,
+          fn: viewed.fn,
+          id,
+          job,
+          ...(refused !== undefined && { refused }),
+        });
     }
   }
 }

@@ -1,11 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Schedule } from '../gearmonkey/features/schedules/schedule.js';
 import type { ShownError } from '../gearmonkey/features/views/failure-groups.js';
 import type { DescribedJob, PresentWorker } from '../gearmonkey/features/views/view-store.js';
-import type { ListedJob, QueueOverview } from '../job/job-views.js';
+import type { ListedJob } from '../job/job-views.js';
 import type { JobStatistics, StatisticsOptions } from '../job/statistics.js';
-import { RefusedError } from '../job/server-errors.js';
 import type { Counted } from './counted.js';
 import { Snapshots } from './snapshots.js';
+import type { ReadOverview } from './unknown-functions.js';
+import { unlessRefused } from './unless-refused.js';
 import type { Viewed, ViewedFunction } from './viewed-instance.js';
 
 const MOST_RUNNING = 100;
@@ -20,7 +22,7 @@ export class SharedReads {
   }
 
   /** One by one, since users may see different ones. */
-  async overviewOf(counted: Counted, names: readonly string[]): Promise<QueueOverview[]> {
+  async overviewOf(counted: Counted, names: readonly string[]): Promise<ReadOverview[]> {
     const read = (fn: string) =>
       this.snapshots.take(counted.i, ['overview', fn], () => counted.overviewOf([fn]));
     return (await Promise.all(names.map(read))).flat();
@@ -39,14 +41,15 @@ export class SharedReads {
     return this.snapshots.take(i, ['sharing', fn], () => client.sharing(fn));
   }
 
-  /** At most 100. */
+  /** At most 100; none if they can't be read. */
   async running({ i, client, fn }: ViewedFunction): Promise<readonly ListedJob[]> {
-    const read = () => client.list(fn, { state: 'running', size: MOST_RUNNING });
-    return (await this.snapshots.take(i, ['running', fn], read)).jobs;
+    const read = async () => (await client.list(fn, { state: 'running', size: MOST_RUNNING })).jobs;
+    return this.snapshots.take(i, ['running', fn], () => unlessRefused(read(), () => []));
   }
 
+  /** None if they can't be read. */
   workers({ i, client, fn }: ViewedFunction): Promise<readonly PresentWorker[]> {
-    return this.snapshots.take(i, ['workers', fn], () => presentOf(client, fn));
+    return this.snapshots.take(i, ['workers', fn], () => unlessRefused(client.workers(fn), () => []));
   }
 
   statistics({ i, client, fn }: ViewedFunction, options: StatisticsOptions): Promise<JobStatistics[]> {
@@ -54,7 +57,8 @@ export class SharedReads {
   }
 
   schedules({ i, client }: Viewed, fn: string | undefined) {
-    return this.snapshots.take(i, ['schedules', fn], () => client.schedules.list(fn));
+    const read = () => (fn === undefined ? allSchedules(client) : client.schedules.list(fn));
+    return this.snapshots.take(i, ['schedules', fn], read);
   }
 
   next({ i, client }: Viewed, schedule: string, count: number): Promise<Date[]> {
@@ -66,12 +70,12 @@ export class SharedReads {
   }
 }
 
-/** None if its key is of another type: those of the others are still shown. */
-async function presentOf(client: Viewed['client'], fn: string): Promise<PresentWorker[]> {
-  try {
-    return await client.workers(fn);
-  } catch (error) {
-    if (error instanceof RefusedError) return [];
-    throw error;
-  }
+/** Those of one function that can't be read do not hide the others. */
+async function allSchedules(client: Viewed['client']): Promise<readonly Schedule[]> {
+  return unlessRefused(client.schedules.list(), async () => {
+    const readable = (await client.functions()).map((fn) =>
+      unlessRefused(client.schedules.list(fn), () => []),
+    );
+    return (await Promise.all(readable)).flat();
+  });
 }

@@ -59,11 +59,16 @@ async function read(topic: Topic, last: Map<string, string>, signal: AbortSignal
     return isNew(last, '', bulk) ? [['bulk', bulk]] : [];
   }
   const { i = 'default', fn, job: id } = topic;
-  const job = await get<JobView>('job', { i, fn, id }, signal).catch((error: unknown) => {
-    if (error instanceof ApiFailure && error.code === 'JOB_NOT_FOUND') return null;
-    throw error;
-  });
-  return isNew(last, '', job) ? [['job', { i, fn, id, job }]] : [];
+  const read = await get<JobView>('job', { i, fn, id }, signal).then(
+    (job) => ({ job }),
+    (error: unknown) => {
+      if (error instanceof ApiFailure && error.code === 'JOB_NOT_FOUND') return { job: null };
+      if (error instanceof ApiFailure && error.code === 'REFUSED')
+        return { job: null, refused: error.message };
+      throw error;
+    },
+  );
+  return isNew(last, '', read) ? [['job', { i, fn, id, ...read }]] : [];
 }
 
 async function overviewOf(

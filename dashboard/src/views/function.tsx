@@ -53,7 +53,8 @@ export function FunctionPage() {
           )}
         </span>
       </div>
-      {one && (
+      {one?.refused !== undefined && <Notice isError>{one.refused}</Notice>}
+      {one && one.refused === undefined && (
         <dl class="tiles">
           <Tile name="Waiting" state="waiting" number={waitingOf(one)} />
           <div>

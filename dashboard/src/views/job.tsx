@@ -25,9 +25,11 @@ export function JobPage() {
   const i = instanceName.value;
   const job = useSignal<JobView | null | undefined>(undefined);
   const isGone = useSignal(false);
+  const refused = useSignal<string | undefined>(undefined);
   useEffect(() => {
     job.value = undefined;
     isGone.value = false;
+    refused.value = undefined;
     // Read at once: a stream that also tells of many functions takes its time.
     const leaving = new AbortController();
     get<JobView>('job', { i, fn, id }, leaving.signal).then(
@@ -41,6 +43,8 @@ export function JobPage() {
     job: (event) => {
       if (event.i !== i || event.fn !== fn || event.id !== id) return;
       noteRead(i);
+      refused.value = event.refused;
+      if (event.refused !== undefined) return;
       // What is gone is still shown, and said to be gone.
       isGone.value = event.job === null && !!job.value;
       if (!isGone.value) job.value = event.job;
@@ -61,9 +65,10 @@ export function JobPage() {
         <Search fn={fn} />
       </div>
       {isGone.value && <Notice isError>This job is no longer kept. This is what it was.</Notice>}
-      {one === undefined && refusal.value === undefined && !troubles.value.has(i) && (
+      {one === undefined && (refusal.value ?? refused.value) === undefined && !troubles.value.has(i) && (
         <p class="dim loading">Loading…</p>
       )}
+      {refused.value !== undefined && <Notice isError>{refused.value}</Notice>}
       {one === null && (
         <Notice>
           There is no such job: it never existed, or it has ended and is no longer kept.{' '}

@@ -105,9 +105,8 @@ function Functions({ all }: { all: readonly FunctionView[] }) {
 }
 
 function FunctionRow({ one }: { one: FunctionView }) {
-  const { fn, waiting, running, scheduled, retrying, failed, workers, oldest } = one;
+  const { fn, refused } = one;
   const i = instanceName.value;
-  const jobs = (state: string) => (can('jobs') ? href('jobs', { i, fn, state }) : undefined);
   return (
     <tr>
       <th scope="row">
@@ -121,6 +120,17 @@ function FunctionRow({ one }: { one: FunctionView }) {
           </a>
         )}
       </th>
+      {refused === undefined ? <Counts one={one} /> : <td colSpan={NAMES.length}>{refused}</td>}
+    </tr>
+  );
+}
+
+function Counts({ one }: { one: FunctionView }) {
+  const { fn, waiting, running, scheduled, retrying, failed, workers, oldest } = one;
+  const i = instanceName.value;
+  const jobs = (state: string) => (can('jobs') ? href('jobs', { i, fn, state }) : undefined);
+  return (
+    <>
       <td
         class="number"
         title={`high ${count(waiting.high)}, normal ${count(waiting.normal)}, low ${count(waiting.low)}`}
@@ -148,7 +158,7 @@ function FunctionRow({ one }: { one: FunctionView }) {
       <td>
         <States one={one} />
       </td>
-    </tr>
+    </>
   );
 }
 
