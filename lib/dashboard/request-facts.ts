@@ -137,12 +137,16 @@ export function isSameOrigin(request: object): boolean {
 }
 
 /**
- * Whether the script of another page may be told the reply. It is if the app has CORS for its own routes, with credentials,
- * and a page on another port of this host gets the cookie too. Links to the dashboard are none.
+ * Whether another page may learn something by the reply. Its script is told all of it if the app has CORS for its own routes,
+ * with credentials, and a page on another port of this host gets the cookie too. What it loads without a script, such as by
+ * `<link rel="prefetch">`, tells it whether that is there. Links to the dashboard are none.
  */
 export function isForeignRead(request: object): boolean {
-  const { origin, 'sec-fetch-mode': mode } = rawRequest(request).headers;
-  return (origin !== undefined || mode === 'cors') && !isSameOrigin(request);
+  if (isSameOrigin(request)) return false;
+  const { headers } = rawRequest(request);
+  const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': shown } = headers;
+  const isOpened = site === 'none' || (mode === 'navigate' && shown === 'document');
+  return origin !== undefined || mode === 'cors' || !isOpened;
 }
 
 function hostOf(origin: string): string | undefined {

@@ -156,8 +156,26 @@ describe.each(PLATFORMS)('the server of the dashboard on %s', (platform: Platfor
     expect(await status({ origin })).toBe(403);
     expect(await status({ origin: 'null' })).toBe(403);
     expect(await status({ 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' })).toBe(200);
-    expect(await status({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' })).toBe(200);
     expect(await status({ origin: new URL(base).origin })).toBe(200);
+    expect(await status({})).toBe(200);
+  });
+
+  it('tells no page of another site what is there, and is opened by its links', async () => {
+    const { base } = await servedWith('memory:');
+    const status = async (site: string, mode: string, shown: string) => {
+      const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': shown };
+      const answers = await Promise.all(['/', '/api/session'].map((path) => ask(base, path, { headers })));
+      return answers.map((answer) => answer.status);
+    };
+    for (const site of ['cross-site', 'same-site']) {
+      for (const shown of ['empty', 'script', 'style', 'image'])
+        expect(await status(site, 'no-cors', shown)).toEqual([403, 403]);
+      for (const shown of ['iframe', 'object', 'embed'])
+        expect(await status(site, 'navigate', shown)).toEqual([403, 403]);
+      expect(await status(site, 'navigate', 'document')).toEqual([200, 200]);
+    }
+    expect(await status('none', 'navigate', 'document')).toEqual([200, 200]);
+    expect(await status('same-origin', 'no-cors', 'script')).toEqual([200, 200]);
   });
 
   it('serves the page with strict headers, and redirects relatively', async () => {
