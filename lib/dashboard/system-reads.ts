@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { SourceTable, SourceTables } from '../job/source-tables.js';
+import type { SourceField, SourceTable, SourceTables } from '../job/source-tables.js';
 import type { NativeRow, NativeView } from './api.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
@@ -43,11 +43,23 @@ export class SystemReads {
     const { fn } = row;
     if (!this.maySee(user, fn, name)) throw ApiFailure.notAllowed('see this function');
     const of = { instance: name, fn };
-    const fields = row.fields.map(({ name: field, value, part, most }) => ({
-      ...{ name: field, ...(part && { part }) },
-      text: this.redaction.value(value, { part: part ?? 'field', of, most: MOST_FIELD, each: most }),
-    }));
+    const fields = row.fields.map((field) => {
+      const { part, most } = field;
+      const value = this.seenOf(user, name, field);
+      return {
+        ...{ name: field.name, ...(part && { part }) },
+        text: this.redaction.value(value, { part: part ?? 'field', of, most: MOST_FIELD, each: most }),
+      };
+    });
     return { fn, fields };
+  }
+
+  /** A field without the names of functions that a user may not see. */
+  private seenOf(user: DashboardUser, i: string, { value, functions }: SourceField): unknown {
+    if (functions === undefined || !Array.isArray(value)) return value;
+    const isSeen = ([name, text]: [string, unknown]) =>
+      name !== functions || this.maySee(user, String(text), i);
+    return value.map((item: object) => Object.fromEntries(Object.entries(item).filter(isSeen)));
   }
 
   /** What belongs to no function, such as a completed job of qless, is for those who may see all. */

@@ -33,6 +33,10 @@ export interface SourceField {
   readonly value: unknown;
   /** Most characters that are shown of each text in `value`, if the system has cut longer ones. */
   readonly most?: number;
+  /**
+   * In a list of objects: the property that names a function, queue or target, which is left out for those who may not see it.
+   */
+  readonly functions?: string;
   /** Texts that programs wrote into a job, which an app may want to hide. */
   readonly part?: 'input' | 'output' | 'error';
 }

@@ -283,6 +283,41 @@ describe('the dashboard of', () => {
     expect(await ask(base, daemons)).toMatchObject({ status: 400 });
   });
 
+  it('qless names no queue of a job before that a user may not see', async () => {
+    const names = { mine: '', isAll: false };
+    const auth = () => ({
+      ...{ name: 'eye', act: true },
+      view: names.isAll || ((queue: string) => queue === names.mine),
+    });
+    const { app, fn, row, native, mend } = await serve('qless', { auth });
+    names.mine = fn;
+    const client = app.get(QlessClient);
+    const jid = String(await client.queue('payroll').put(fn, { fails: 1 }));
+    const job = await client.jobs.get(jid);
+    await job?.track();
+    await job?.move(fn);
+    const historyOf = async (view: string, key: string) => {
+      const { fields } = await row(view, key);
+      const field = fields.find(({ name }) => name.endsWith('history'));
+      return JSON.parse(field?.text ?? '[]') as Record<string, unknown>[];
+    };
+    await eventually(async () => expect(rowsOf(await native('failures'))).toMatchObject([{ queue: fn }]));
+    const [{ key = '' } = {}] = rowsOf(await native('failures')) as { key?: string }[];
+    for (const [view, of] of [
+      ['tracked', jid],
+      ['failures', key],
+    ] as const) {
+      names.isAll = false;
+      expect(JSON.stringify(await row(view, of))).not.toContain('payroll');
+      const seen = await historyOf(view, of);
+      expect(seen.filter(({ what }) => what === 'put').map(({ q }) => q)).toEqual([undefined, fn]);
+      names.isAll = true;
+      const all = await historyOf(view, of);
+      expect(all.filter(({ what }) => what === 'put').map(({ q }) => q)).toEqual(['payroll', fn]);
+    }
+    mend();
+  });
+
   it.each(['a b', 'odd q/ü', ' '])('qless shows and changes a queue with the name %j', async (queue) => {
     const { app, native, row, act } = await serve('qless');
     await app.get(QlessClient).queue(queue).put('klass', {});

@@ -38,8 +38,13 @@ export async function open(ask: AskQless, view: string, key: string): Promise<So
   }
   const [job] = view === 'tracked' ? await tracked(ask, key) : [];
   if (!job) return undefined;
-  const { data, failure, ...rest } = recordOf(job);
-  return { fn: job.queue, fields: fieldsOf({ ...rest, data, failure }, PARTS) };
+  const { data, failure, history, ...rest } = recordOf(job);
+  const fields = [
+    ...fieldsOf(rest),
+    ...historyFields('history', history),
+    ...fieldsOf({ data, failure }, PARTS),
+  ];
+  return { fn: job.queue, fields };
 }
 
 /** Puts a job and tracks it, so that its end can be seen. Returns its jid. */
@@ -87,11 +92,20 @@ async function requeue(ask: AskQless, jobs: readonly JobRecord[]): Promise<numbe
   return count;
 }
 
-/** A failed job, and apart from it the input. */
+/** A failed job, and apart from it its history and the input. */
 function failedFields(job: JobRecord): SourceField[] {
-  const { data, ...rest } = recordOf(job);
+  const { data, history, ...rest } = recordOf(job);
   const [about, input] = [job.jid, `${job.jid} data`];
-  return fieldsOf({ [about]: rest, [input]: data }, { [about]: 'error', [input]: 'input' });
+  return [
+    ...fieldsOf({ [about]: rest }, { [about]: 'error' }),
+    ...historyFields(`${job.jid} history`, history),
+    ...fieldsOf({ [input]: data }, { [input]: 'input' }),
+  ];
+}
+
+/** It names the queues in which the job was. */
+function historyFields(name: string, history: unknown): SourceField[] {
+  return fieldsOf({ [name]: history }).map((field) => ({ ...field, functions: 'q' }));
 }
 
 /** Times as people read them. */
