@@ -7,6 +7,7 @@ import {
   type ExceptionFilter,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { stackOf } from '../job/error-info.js';
 import { GearMonkeyError } from '../job/errors.js';
 import { answerTo } from './answers.js';
 import { audit, ThrottledAudit } from './audit.js';
@@ -58,6 +59,6 @@ export class LoginFilter implements ExceptionFilter<UnauthorizedException> {
 export function failureOf(error: unknown): ApiFailure {
   if (error instanceof ApiFailure) return error;
   const [status, { code, message }] = answerTo(error);
-  if (status >= 500 && !(error instanceof GearMonkeyError)) log.error(error);
+  if (status >= 500 && !(error instanceof GearMonkeyError)) log.error(stackOf(error));
   return new ApiFailure(status, code, message);
 }

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { withDeadline } from '../job/clock.js';
+import { stackOf } from '../job/error-info.js';
 import { GearMonkeyError } from '../job/errors.js';
 import { excerpt } from '../job/secrets.js';
 import { httpStatusOf } from '../nest/http-status.js';
@@ -22,7 +23,7 @@ export async function askSystem<T>(ask: () => Promise<T>): Promise<T> {
     if (error instanceof ApiFailure || httpStatusOf(error) !== undefined) throw error;
     if (error instanceof GearMonkeyError)
       throw new ApiFailure(502, error.code, excerpt(error.message, MAX_MESSAGE));
-    log.warn(error);
+    log.warn(stackOf(error));
     throw new ApiFailure(503, 'NO_ANSWER', 'The system could not be asked. The log of the server says why.');
   }
 }

@@ -56,6 +56,18 @@ function infoOf(thrown: unknown, options: ErrorInfoOptions, depth: number): JobE
   });
 }
 
+/**
+ * Any thrown value for a log: its stack and those of its causes, without credentials of URLs. Its other properties, which
+ * loggers would print, may hold more of them.
+ */
+export function stackOf(thrown: unknown): string {
+  return stacksOf(toErrorInfo(thrown));
+}
+
+function stacksOf({ name, message, stack = `${name}: ${message}`, cause }: JobErrorInfo): string {
+  return cause ? `${stack}\nCaused by ${stacksOf(cause)}` : stack;
+}
+
 /** Whether a value is a stored error, such as the cause of a JobFailedError. */
 export function isErrorInfo(value: unknown): value is JobErrorInfo {
   return (

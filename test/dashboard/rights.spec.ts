@@ -158,6 +158,27 @@ describe('the dashboard', () => {
     expect(said).toEqual([expect.stringContaining('has thrown, so the user may not: mail has no owner')]);
   });
 
+  it('logs why `auth` has failed, without passwords of URLs and what else the error holds', async () => {
+    const said: string[] = [];
+    const error = (text: unknown) => said.push(String(text));
+    const ignore = () => undefined;
+    const { base } = await serve({
+      auth: () => {
+        const cause = new Error('no route to postgres://app:tomato@10.0.0.7/users');
+        throw Object.assign(new Error('ldap://app:tomato@10.0.0.7 is away', { cause }), {
+          password: 'tomato',
+        });
+      },
+    });
+    Logger.overrideLogger({ log: ignore, warn: ignore, error } as unknown as LoggerService);
+    expect((await ask(base, '/api/session')).status).toBe(500);
+    Logger.overrideLogger(false);
+    expect(said).toHaveLength(1);
+    expect(said[0]).toMatch(/^Error: ldap:.*@10\.0\.0\.7 is away\n {4}at /);
+    expect(said[0]).toMatch(/\nCaused by Error: no route to postgres:.*@10\.0\.0\.7\/users\n/);
+    expect(said[0]).not.toContain('tomato');
+  });
+
   it.each(['view', 'act'] as const)(
     'grants nothing by a `%s` that returns a promise, and outlives it',
     async (right) => {

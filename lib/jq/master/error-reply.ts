@@ -1,5 +1,6 @@
 import { HttpException, HttpStatus, Logger } from '@nestjs/common';
 import { defined } from '../../job/defined.js';
+import { stackOf } from '../../job/error-info.js';
 import {
   ClientLimitError,
   EngineUnavailableError,
@@ -65,7 +66,7 @@ function describe(error: unknown): { status: number; body: ErrorBody } {
     return { status, body: { code, message } };
   }
   if (error instanceof HttpException) return { status: error.getStatus(), body: bodyOf(error) };
-  log.error(error);
+  log.error(stackOf(error));
   return {
     status: HttpStatus.INTERNAL_SERVER_ERROR,
     body: { code: 'INTERNAL', message: 'The master failed. Its log says why.' },

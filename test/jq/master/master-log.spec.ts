@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { ConsoleLogger, Logger } from '@nestjs/common';
+import { errorReply } from '../../../lib/jq/master/error-reply.js';
 import { MasterLifecycle } from '../../../lib/jq/master/master.lifecycle.js';
 import { eventually } from '../../support/until.js';
 
@@ -29,5 +30,15 @@ describe('The log of a JQ master', () => {
     master.onApplicationBootstrap();
     await eventually(() => expect(engine.isStarted).toBe(true));
     expect(lines).toEqual(['The master could not start, trying again: refused\\nERROR [Bank] forged']);
+  });
+
+  it('has no passwords of URLs in the errors of requests', () => {
+    const error = jest.fn();
+    Logger.overrideLogger({ log: error, warn: error, error });
+    const { status } = errorReply(new Error('redis://app:tomato@10.0.0.7 is away'));
+    expect(status).toBe(500);
+    const [[line]] = error.mock.calls as [[unknown]];
+    expect(line).toMatch(/^Error: redis:.*@10\.0\.0\.7 is away\n {4}at /);
+    expect(line).not.toContain('tomato');
   });
 });
