@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
 import { DashboardModule, type DashboardRequest } from 'nestjs-gearmonkey/dashboard';
 import type { FunctionView, LiveEvents, ScheduleView, WorkersView } from '../../lib/dashboard/api.js';
-import { CutLine } from '../support/cut-line.js';
 import { until } from '../support/until.js';
 import { useRedisServer } from '../support/use-redis.js';
 import { useServedApps } from './dashboard-app.js';
@@ -17,7 +16,7 @@ describe('a function that Redis lets the app read nothing of', () => {
   const apps = useServedApps();
 
   /** An app whose Redis user has these rights: root may view all functions, eve may view `mail` and those of her own. */
-  async function serve(rights = RIGHTS, port = redis.port) {
+  async function serve(rights = RIGHTS) {
     await redis.redis.flushall();
     await redis.redis.acl('SETUSER', 'app', 'reset', 'on', '>secret', ...rights.split(' '));
     const isEves = (fn: string) => /^(?:mail|eve)/.test(fn);
@@ -27,7 +26,10 @@ describe('a function that Redis lets the app read nothing of', () => {
     };
     const { app, base } = await apps.serve('express', {
       imports: [
-        GearMonkeyModule.forRoot({ connection: `redis://app:secret@127.0.0.1:${port}`, workers: false }),
+        GearMonkeyModule.forRoot({
+          connection: `redis://app:secret@127.0.0.1:${redis.port}`,
+          workers: false,
+        }),
         DashboardModule.forRoot({ auth }),
       ],
     });
@@ -116,8 +118,7 @@ describe('a function that Redis lets the app read nothing of', () => {
   });
 
   it('is not named to others in an outage, of which only those are told who watch the instance', async () => {
-    const line = await CutLine.to(redis.port);
-    const { watch } = await serve(`${RIGHTS} ~*:payroll*`, line.port);
+    const { watch } = await serve(`${RIGHTS} ~*:payroll*`);
     const topics = [
       { ...TOPIC, fns: ['payroll'] },
       { ...TOPIC, fns: ['mail'] },
@@ -125,14 +126,17 @@ describe('a function that Redis lets the app read nothing of', () => {
     const root = watch('root', ...topics);
     const [eve, other] = [watch('eve', { ...TOPIC, fns: ['mail'] }), watch('eve')];
     await until(() => waitingOf(root) === 1 && waitingOf(eve) === 1, { timeout: 30_000 });
-    line.cut();
-    await until(() => told(root, 'trouble').length > 0 && told(eve, 'trouble').length > 0, {
-      timeout: 30_000,
-    });
+    await redis.redis.client('PAUSE', 60_000, 'WRITE');
+    try {
+      await until(() => told(root, 'trouble').length > 0 && told(eve, 'trouble').length > 0, {
+        timeout: 30_000,
+      });
+    } finally {
+      await redis.redis.client('UNPAUSE');
+    }
     expect(told(eve, 'trouble')[0]?.error).toMatchObject({ code: 'CONNECTION' });
     expect(JSON.stringify(eve.events)).not.toContain('payroll');
     expect(other.events).toEqual([]);
     for (const stream of [root, eve, other]) stream.close();
-    line.close();
   });
 });
