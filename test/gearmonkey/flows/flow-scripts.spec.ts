@@ -124,6 +124,23 @@ describe('The scripts of flows', () => {
   }
   const state = () => redis().hmget(flow(), 'total', 'done', 'failed');
 
+  /** Retries a job that has failed. */
+  async function retry(id = 1): Promise<void> {
+    const k = keysOf(fn);
+    const keys = [k.jobs, k.locks, k.channel, k.control, k.high, k.normal, k.low, k.wake];
+    keys.push(`${k.ended}failed`, `${k.ended}cancelled`, k.scheduled);
+    expect(await mend.run(redis(), keys, NOW, 'retry', 'call', [String(id), String(NOW)])).toBe(1);
+  }
+  /** As if all keys of this function had expired that may. */
+  async function passTime(): Promise<void> {
+    for (const key of await redis().keys(`*:${fn}*`)) if ((await redis().ttl(key)) > 0) await redis().del(key);
+  }
+  /** A user who has all rights but one. */
+  async function userWithout(right: string): Promise<Redis> {
+    await redis().acl('SETUSER', 'lacking', 'reset', 'on', 'nopass', '~*', '&*', '+@all', `-${right}`);
+    return redis().duplicate({ username: 'lacking', password: 'any' });
+  }
+
   describe('a job after others', () => {
     it('runs when the last of them has succeeded, and a worker is woken', async () => {
       await enqueue(redis(), fn, ['a', 'b']);
@@ -169,8 +186,7 @@ describe('The scripts of flows', () => {
         expect(claims).toHaveLength(1);
         await claim(redis(), fn, { slots: 0, outcomes: ['1:1', 'error', 'out', '{}'] });
         const before = await redis().hgetall(job(2));
-        await redis().acl('SETUSER', 'lacking', 'reset', 'on', '>x', '+@all', '~*', '&*', `-${command}`);
-        const lacking = redis().duplicate({ username: 'lacking', password: 'x' });
+        const lacking = await userWithout(command);
         const settling = flows.settleFunctions(
           (ask) => ask(lacking),
           () => NOW,
@@ -410,15 +426,68 @@ describe('The scripts of flows', () => {
       await enqueue(redis(), fn, ['a', 'b']);
       await run('error');
       await after([plain(1), plain(2)], { policy: 'run' });
-      const k = keysOf(fn);
-      const keys = [k.jobs, k.locks, k.channel, k.control, k.high, k.normal, k.low, k.wake];
-      keys.push(`${k.ended}failed`, `${k.ended}cancelled`, k.scheduled);
-      expect(await mend.run(redis(), keys, NOW, 'retry', 'call', ['1', String(NOW)])).toBe(1);
-      await redis().rpoplpush(k.normal, k.normal);
+      await retry();
+      await redis().rpoplpush(keysOf(fn).normal, keysOf(fn).normal);
       expect(await run()).toEqual(['1']);
       expect(await ttl(1)).toBe(-1);
       expect(await run()).toEqual(['2']);
       expect(await run()).toEqual(['3']);
+      expect(await ttl(1)).toBeGreaterThan(0);
+    });
+
+    it('runs when one has succeeded that had failed long ago, was kept for another one, and was retried', async () => {
+      await enqueue(redis(), fn, ['a', 'b']);
+      await redis().rpush(`${job(1)}:parents`, plain(2));
+      await after([plain(1)]);
+      await run('error');
+      await after([plain(1)], { policy: 'run' });
+      await passTime();
+      expect(await redis().lrange(`${job(1)}:parents`, 0, -1)).toEqual([plain(2)]);
+      await retry();
+      await after([plain(1)]);
+      expect([await run(), await run()]).toEqual([['2'], ['4']]);
+      expect(await run()).toEqual(['1']);
+      expect(await run()).toEqual(['5']);
+      await passTime();
+      expect(await redis().keys(`job:${fn}:*`)).toEqual([]);
+    });
+
+    it('reads the output of one that a user has ended who lacked the right to keep it', async () => {
+      await enqueue(redis(), fn, ['a']);
+      await after([plain(1)]);
+      const lacking = await userWithout('persist');
+      const { claims } = await claim(lacking, fn, { lease: 1e6 });
+      await claim(lacking, fn, { slots: 0, outcomes: [`1:${claims[0]?.token}`, 'success', 'out', ''] });
+      expect(await ttl(1)).toBeGreaterThan(0);
+      await expect(settle(false, [], fn, NOW, lacking)).rejects.toThrow(/user/);
+      lacking.disconnect();
+      expect(await field(2, 'after')).toBe('1');
+      await settle(true);
+      expect(await ttl(1)).toBe(-1);
+      expect(await run()).toEqual(['2']);
+      expect(await ttl(1)).toBeGreaterThan(0);
+    });
+
+    it.each(['success', 'error'] as const)(
+      'that a plain client has queued nevertheless is scheduled no more after its %s',
+      async (outcome) => {
+        await enqueue(redis(), fn, ['a']);
+        await after([plain(1)]);
+        await redis().rpush(keysOf(fn).normal, '2');
+        expect(await run(outcome)).toEqual(['2']);
+        expect(await redis().exists(keysOf(fn).scheduled)).toBe(0);
+        expect(await run()).toEqual(['1']);
+        expect(await take()).toEqual([]);
+      },
+    );
+
+    it('is scheduled no more once its key was deleted', async () => {
+      await enqueue(redis(), fn, ['a']);
+      await after([plain(1)]);
+      await redis().del(job(2));
+      await settle(true);
+      expect(await redis().exists(keysOf(fn).scheduled)).toBe(0);
+      expect(await run()).toEqual(['1']);
       expect(await ttl(1)).toBeGreaterThan(0);
     });
 
@@ -479,6 +548,15 @@ describe('The scripts of flows', () => {
       ];
       expect(await Promise.all(keys.map((key) => redis().ttl(key)))).toEqual(Array(keys.length).fill(90_000));
       expect(await redis().exists(keysOf(fn).members, keysOf(fn).scheduled)).toBe(0);
+    });
+
+    it('that is no longer kept leaves a job that was cancelled while it waited: that can be retried', async () => {
+      await begun([{}]);
+      expect(await cancel(redis(), fn, '2')).toBe('cancelled-in-flow');
+      await settle();
+      await redis().del(flow(), `${flow()}:jobs`);
+      await retry(2);
+      expect(await take()).toEqual(['1', '2']);
     });
 
     it('counts failures, and ends with them', async () => {
@@ -619,6 +697,32 @@ describe('The scripts of flows', () => {
         expect([await take(), await redis().exists(job(1))]).toEqual([[], 0]);
       });
 
+      it('puts off what follows from the deletion of one of its jobs', async () => {
+        await made([{}, {}]);
+        await redis().del(job(1), job(2));
+        await settle(true);
+        expect([await ending(1), await ending(2)]).toEqual(['2.5', null]);
+        expect([await field(3, 'status'), await state()]).toEqual(['idle', [null, null, null]]);
+        expect(await begin(3)).toBe(-1);
+        await settle(true);
+        expect(await field(3, 'status')).toBe('error');
+        expect(await redis().exists(keysOf(fn).scheduled, keysOf(fn).members)).toBe(0);
+      });
+
+      it('is lost if one of its jobs is deleted before its lists are written', async () => {
+        await made([{}, {}]);
+        await redis().del(job(2));
+        const edges = flows.flowEdges.run(redis(), [flow(), `${flow()}:jobs`], 3, KEPT, [
+          ...[`${job(3)}:children`, 1, entry(2)],
+          ...[`${job(2)}:parents`, 1, entry(3)],
+        ]);
+        await expect(edges).rejects.toThrow('FLOWLOST');
+        expect(await redis().exists(`${job(3)}:children`)).toBe(0);
+        await redis().del(flow(), `${flow()}:jobs`);
+        await settle(true);
+        expect(await redis().keys(`*:${fn}:*`)).toEqual([]);
+      });
+
       it('is removed with its ended jobs if it never begins', async () => {
         await made([{}]);
         await end(2);
@@ -668,8 +772,7 @@ describe('The scripts of flows', () => {
   )('for a user who lost the right to %s, the end of a job with the outcome %s', (right, outcome) => {
     let lacking: Redis;
     beforeEach(async () => {
-      await redis().acl('SETUSER', 'lacking', 'reset', 'on', 'nopass', '~*', '&*', '+@all', `-${right}`);
-      lacking = redis().duplicate({ username: 'lacking', password: 'any' });
+      lacking = await userWithout(right);
     });
     afterEach(() => lacking.disconnect());
 

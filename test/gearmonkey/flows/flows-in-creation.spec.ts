@@ -14,6 +14,8 @@ import { steppedClient } from './stepped-flows.js';
 /** The score of jobs that wait for others. */
 const NEVER = 9_000_000_000;
 const RUNS = 60;
+/** More than one flow takes, which is begun anew twice at most. */
+const PICKS_A_DELETION = 40;
 
 describe('A flow that is still being created', () => {
   const server = useRedis();
@@ -47,8 +49,12 @@ describe('A flow that is still being created', () => {
     await expect(client.payload(fn, id, 'input', 10)).resolves.toBeUndefined();
     const [name = '', root = ''] = (await server.redis.hget(`job:${fn}:${id}`, 'flow'))?.split(':') ?? [];
     await expect(store.flows.cancel(root, name)).resolves.toBe(0);
-    await (store.flows as RedisFlows).settle(fn, [fn], { review: true, orphans: [id] });
+    await look(fn, id);
   }
+
+  /** What the leader of a function does once a second. */
+  const look = (fn: string, ...orphans: string[]) =>
+    (store.flows as RedisFlows).settle(fn, [fn], { review: true, orphans });
 
   /** Asks for some job of each function. */
   async function between(functions: readonly string[]): Promise<void> {
@@ -59,9 +65,22 @@ describe('A flow that is still being created', () => {
     }
   }
 
+  /** Also deletes a job by hand now and then, before its lists are written: then the client begins anew. */
+  async function betweenAndDelete(functions: readonly string[]): Promise<void> {
+    await between(functions);
+    if (picks < PICKS_A_DELETION) return;
+    for (const fn of functions) {
+      const [root, child] = await server.redis.zrangebyscore(keysOf(fn).scheduled, NEVER, NEVER);
+      if (child === undefined || (await server.redis.exists(`job:${fn}:${root}:children`)) > 0) continue;
+      picks = 0;
+      await server.redis.del(`job:${fn}:${child}`);
+      await look(fn);
+    }
+  }
+
   randomFlows(async () => {
     await Promise.resolve();
-    const stepped = steppedClient(server.url, between);
+    const stepped = steppedClient(server.url, betweenAndDelete);
     const close = async () => {
       await stepped.client.close();
       stepped.close();
@@ -101,6 +120,31 @@ describe('A flow that is still being created', () => {
     for (const key of [...(await server.redis.keys(`*:${fn}*`)), ...(await server.redis.keys(`*:${other}*`))])
       if (!/^(uid|control|sender):/.test(key)) left.push(key);
     expect(left).toEqual([]);
+    await stepped.client.close();
+    stepped.close();
+  });
+
+  it.each([
+    ['its lists are written', 4, 'succeeded'],
+    ['it begins', 5, 'failed'],
+  ] as const)('that loses a job before %s ends in whole', async (_, call, state) => {
+    const [fn, other] = [server.fn(), server.fn()];
+    let calls = 0;
+    const stepped = steppedClient(server.url, async () => {
+      if ((calls += 1) !== call) return;
+      const [id] = await server.redis.zrangebyscore(keysOf(other).scheduled, NEVER, NEVER);
+      expect(await server.redis.del(`job:${other}:${id}`)).toBe(1);
+      await look(other);
+    });
+    const last: FlowNode = { job: fn, input: 'last' };
+    const child: FlowNode = { job: other, input: 'deleted', children: [last] };
+    const flow = await stepped.client.flow({ job: fn, input: 'root', children: [child] });
+    for (const each of [fn, other]) await runWorker(actors.source(), each, () => 'done');
+    await eventually(async () => expect((await flow.jobOf(last)?.get())?.state).toBe(state));
+    await eventually(async () => {
+      const { members, scheduled } = keysOf(other);
+      expect(await server.redis.exists(keysOf(fn).members, keysOf(fn).scheduled, members, scheduled)).toBe(0);
+    });
     await stepped.client.close();
     stepped.close();
   });

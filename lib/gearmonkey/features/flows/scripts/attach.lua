@@ -28,7 +28,7 @@ local function attach_refusal(k, id, parents)
   for _, parent in ipairs(parents) do
     local pk, key = parent.k, parent.k.jobs .. parent.id
     refusal = refusal or refusal_of('HINCRBY HSET TTL PERSIST', key) or refusal_of('PERSIST RPUSH', key .. ':children')
-      or refusal_of('ZADD', pk.members)
+      or refusal_of('PERSIST', key .. ':parents') or refusal_of('ZADD', pk.members)
     -- Neither changes anything.
     for _, reply in ipairs({ refusal or try('LLEN', key .. ':children'), refusal or try('ZADD', pk.members, 'XX', '1', 'x') }) do
       refusal = refusal or type(reply) == 'table' and reply.err and reply or nil
@@ -50,7 +50,8 @@ local function attach(k, id, child, parents)
     if parent.status == 'success' or parent.status == 'error' then
       local left = call('TTL', key)
       if left > 0 then call('HSET', key, 'kept', left) end
-      call('PERSIST', key)
+      -- Without its lists the hash would say how much was done of others, if it is retried.
+      for _, suffix in ipairs({ '', ':children', ':parents' }) do call('PERSIST', key .. suffix) end
       if parent.status == 'error' then why = why or 'job ' .. parent.id .. ' of "' .. pk.fn .. '" did not succeed' end
     else
       waits = waits + 1

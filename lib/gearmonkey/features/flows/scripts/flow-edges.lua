@@ -15,8 +15,16 @@ local part, kept = tonumber(ARGV[1]), ARGV[2]
 local sent = sent_part(flow, part)
 if sent then return sent end
 
+--- Jobs that get a list. What follows from the end of one whose key was deleted by hand needs all of its lists.
+local owners, at = {}, 3
+while at <= #ARGV do
+  owners[#owners + 1] = string.match(ARGV[at], '^(job:.+:%d+):%l+$')
+  at = at + 2 + tonumber(ARGV[at + 1])
+end
+if #owners > 0 and call('EXISTS', unpack(owners)) < #owners then return redis.error_reply('FLOWLOST a job of this flow was deleted') end
+
 begin_part(flow, part, kept)
-local at = 3
+at = 3
 while at <= #ARGV do
   local list, count = ARGV[at], tonumber(ARGV[at + 1])
   call('RPUSH', list, unpack(ARGV, at + 2, at + 1 + count))

@@ -103,6 +103,18 @@ local function put_off(id, flow)
   return true
 end
 
+--- The flow of a job whose key was deleted by hand, if it has not begun: then those that it waits for, or that wait for it, are
+--- of the same.
+local function unbegun_without_key(key)
+  for _, list in ipairs({ ':children', ':parents' }) do
+    for _, entry in ipairs(rest_of(key .. list, 0)) do
+      local id, _, fn = parse_entry(entry)
+      local job = id and read({}, 'HMGET', keys_of(fn).jobs .. id, 'after', 'flow') or {}
+      if is_unbegun(job[1], job[2]) then return job[2] end
+    end
+  end
+end
+
 --- Returns whether everything is done for this job.
 local function settle(id)
   local key = k.jobs .. id
@@ -111,18 +123,27 @@ local function settle(id)
     call('ZADD', members, '1', id)
     return true
   end
-  if is_unbegun(job[7], job[2]) then return put_off(id, job[2]) end
-  stop_if(refusal_of('HSET EXPIRE DEL', key))
+  local unbegun = is_unbegun(job[7], job[2]) and job[2] or not job[1] and unbegun_without_key(key)
+  if unbegun then return put_off(id, unbegun) end
+  stop_if(refusal_of('HSET HDEL EXPIRE PERSIST DEL', key) or refusal_of('ZREM', k.scheduled))
+  local is_held = count(job[3]) > 0
+  -- Who has ended it may have lacked the right to, or be a plain worker.
+  if is_held then call('PERSIST', key) end
   local succeeded = job[1] == 'success'
   local why = 'job ' .. id .. ' of "' .. k.fn .. '" ' .. (job[1] and 'did not succeed' or 'was deleted')
   local function tell(entry) return release(turn, entry, succeeded, why) end
   if not go_on(key, ':children', 'children-done', count(job[5]), tell) then return false end
   if not go_on(key, ':parents', 'parents-done', count(job[6]), let_go) then return false end
   if job[2] then count_end(job[2], succeeded) end
+  if job[7] or not job[1] then
+    -- It never came to its place: it was cancelled or deleted, or a plain client had it run.
+    call('ZREM', k.scheduled, id)
+    call('HDEL', key, 'after', 'place')
+  end
   call('ZREM', members, id)
   if not job[1] then
     call('DEL', key, key .. ':children', key .. ':parents')
-  elseif count(call('HMGET', key, 'held')[1]) == 0 then
+  elseif not is_held then
     let_expire(key, job[4] or nil)
   end
   budget = budget - 1
@@ -132,7 +153,6 @@ end
 --- Whether a member has ended or is gone without a script of this package, as one that a plain worker has run: then it is settled.
 local function note_if_ended(id, status)
   if status == 'idle' or status == 'busy' then return false end
-  if status then call('PERSIST', k.jobs .. id) end
   call('ZADD', members, '2', id)
   return true
 end
