@@ -133,7 +133,8 @@ describe('The scripts of flows', () => {
   }
   /** As if all keys of this function had expired that may. */
   async function passTime(): Promise<void> {
-    for (const key of await redis().keys(`*:${fn}*`)) if ((await redis().ttl(key)) > 0) await redis().del(key);
+    for (const key of await redis().keys(`*:${fn}*`))
+      if ((await redis().ttl(key)) > 0) await redis().del(key);
   }
   /** A user who has all rights but one. */
   async function userWithout(right: string): Promise<Redis> {
