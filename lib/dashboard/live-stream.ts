@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { realNow } from '../job/real-time.js';
 import type { LiveEvents } from './api.js';
 import type { DashboardUser } from './dashboard.options.js';
 import type { Watched } from './live-topics.js';
@@ -16,7 +17,7 @@ type Sent<Name extends keyof LiveEvents> = { readonly [Field in keyof LiveEvents
 export class LiveStream {
   /** What was sent last of each thing, so that only changes are sent. */
   readonly #sent = new Map<string, string>();
-  readonly openedAt = Date.now();
+  readonly openedAt = realNow();
 
   constructor(
     readonly user: DashboardUser,

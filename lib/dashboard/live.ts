@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../job/errors.js';
+import { realNow } from '../job/real-time.js';
 import { repeat, ROUND_MS as BEAT_ROUND_MS } from '../redis/rounds.js';
 import type { ApiError } from './api.js';
 import { BulkRuns } from './bulk-runs.js';
@@ -129,7 +130,7 @@ export class LiveUpdates implements OnModuleDestroy {
   }
 
   private beat(): void {
-    const now = Date.now();
+    const now = realNow();
     for (const stream of this.streams)
       if (now - stream.openedAt > LIFE_MS) this.endLife(stream);
       else if (now - this.beatAt > BEAT_MS) stream.heartbeat();
@@ -173,7 +174,7 @@ export class LiveUpdates implements OnModuleDestroy {
     }
     for (const { viewed, id } of jobs) note(viewed.i, troubles.get(viewed.i), `job ${jobKey(viewed, id)}`);
     for (const [i, error] of concerned)
-      if (stream.isNew(`trouble ${i}`, String(Date.now() >> 13)))
+      if (stream.isNew(`trouble ${i}`, String(realNow() >> 13)))
         stream.send('trouble', { i, error, since: this.readAt.get(i) });
   }
 

@@ -8,6 +8,7 @@ import { SourceKeep } from '../../lib/gearmonkey/features/keep/keep.js';
 import { FunctionIndex } from '../../lib/gearmonkey/core/wire/function-index.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { defineJob } from '../../lib/job/job-definition.js';
+import { RefusedError } from '../../lib/job/server-errors.js';
 import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { useGearMonkey } from './use-gearmonkey.js';
@@ -43,6 +44,17 @@ describe('the index of functions', () => {
     const client = rig.newClient();
     await expect(client.functions()).resolves.toEqual(['billing']);
     await expect(shown(client)).resolves.toEqual(['billing']);
+  });
+
+  it('leaves out functions that the server refuses, unless it refuses all', async () => {
+    await rig.redis.zadd('functions', ...['billing', 'mail'].flatMap((fn) => [Date.now(), fn]));
+    await rig.redis.set('queue:billing:normal', 'of another type');
+    const client = rig.newClient();
+    await expect(shown(client)).resolves.toEqual(['mail']);
+    await expect(client.overviewOf(['billing'])).rejects.toThrow(RefusedError);
+    await rig.redis.set('queue:mail:normal', 'of another type');
+    await expect(shown(client)).rejects.toThrow(RefusedError);
+    await rig.redis.del('queue:billing:normal', 'queue:mail:normal');
   });
 
   it('is noted at the server’s time', async () => {

@@ -51,7 +51,8 @@ export class JobViews {
   }
 
   async overview(functions?: readonly string[]): Promise<FunctionOverview[]> {
-    return this.store.overview(functions?.map((fn) => this.functions.nameOf(fn)) ?? (await this.names()));
+    const named = functions?.map((fn) => this.functions.nameOf(fn));
+    return this.store.overview(named ?? (await this.names()), named === undefined);
   }
 
   async list(ref: FunctionRef, options: ListOptions): Promise<JobList> {

@@ -5,7 +5,7 @@ import { withDeadline } from '../../../job/clock.js';
 import { defined } from '../../../job/defined.js';
 import { isFinal } from '../../../job/job-state.js';
 import type { FunctionOverview } from '../../../job/job-views.js';
-import { ConnectionError } from '../../../job/server-errors.js';
+import { ConnectionError, RefusedError } from '../../../job/server-errors.js';
 import { explainToOperator } from '../../core/wire/rights.js';
 import { explainToViewer } from '../../core/wire/viewer-rights.js';
 import { ENDED_LISTS, LISTED_MS } from '../../core/wire/protocol.js';
@@ -38,10 +38,19 @@ export class RedisViews implements ViewStore {
     });
   }
 
-  async overview(functions: readonly string[]): Promise<FunctionOverview[]> {
+  async overview(functions: readonly string[], leavesOut: boolean): Promise<FunctionOverview[]> {
     const found: FunctionOverview[] = [];
-    for (const some of chunksOf(functions, AT_ONCE))
-      found.push(...(await Promise.all(some.map((fn) => this.overviewOf(fn)))));
+    let refused: RefusedError | undefined;
+    const leaveOut = (error: unknown) => {
+      if (!leavesOut || !(error instanceof RefusedError)) throw error;
+      refused = error;
+      return [];
+    };
+    for (const some of chunksOf(functions, AT_ONCE)) {
+      const read = some.map((fn) => this.overviewOf(fn).catch(leaveOut));
+      found.push(...(await Promise.all(read)).flat());
+    }
+    if (refused && found.length === 0) throw refused;
     return found;
   }
 

@@ -46,7 +46,8 @@ export interface ViewStore {
   functions(): Promise<string[]>;
 
   /** In the order of `functions`. */
-  overview(functions: readonly string[]): Promise<FunctionOverview[]>;
+  /** @param leavesOut whether those are left out that the server refuses, unless it refuses all */
+  overview(functions: readonly string[], leavesOut: boolean): Promise<FunctionOverview[]>;
 
   list(fn: string, query: ListQuery): Promise<ViewedJobs>;
 

@@ -25,7 +25,8 @@ export class ViewsClient {
 
   /**
    * What there is of each function that a worker or client of this package has used in the last 30 days, at most 1,000, and
-   * of those that this process defines or handles, in order of their names.
+   * of those that this process defines or handles, in order of their names. Without those of other apps, whose keys the server
+   * does not let this one read.
    */
   async overview(): Promise<FunctionOverview[]> {
     return this.#views.overview();
