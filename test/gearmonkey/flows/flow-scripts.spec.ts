@@ -423,11 +423,40 @@ describe('The scripts of flows', () => {
       expect(await redis().ttl(`${job(1)}:children`)).toBe(-1);
     });
 
-    it('that reads a retried one keeps its output until it has ended', async () => {
+    it('that reads a retried one keeps its output, though a user ended that who lacked the right to', async () => {
+      await enqueue(redis(), fn, ['a']);
+      await run('error');
+      await after([plain(1)], { policy: 'run', place: 'scheduled:+50:' });
+      await retry();
+      const lacking = await userWithout('persist');
+      const { claims } = await claim(lacking, fn, { lease: 1e6 });
+      await claim(lacking, fn, { slots: 0, outcomes: [`1:${claims[0]?.token}`, 'success', 'out', ''] });
+      lacking.disconnect();
+      await settle(true);
+      expect(await ttl(1)).toBe(-1);
+    });
+
+    it('of another function lets go a retried one that a plain worker has ended, without a worker of its own', async () => {
+      const other = `${fn}-other`;
+      await enqueue(redis(), fn, ['a']);
+      await run('error');
+      await after([plain(1)], { fn: other, policy: 'run' });
+      await retry();
+      await redis().hset(job(1), 'status', 'success');
+      expect(await run('success', other)).toEqual(['1']);
+      expect(await redis().zscore(keysOf(fn).members, '1')).toBeNull();
+      expect(await ttl(1)).toBeGreaterThan(0);
+    });
+
+    it.each([
+      ['', () => Promise.resolve()],
+      [' by an older version', () => redis().zrem(keysOf(fn).members, '1')],
+    ])('that reads one retried%s keeps its output until it has ended', async (_, forget) => {
       await enqueue(redis(), fn, ['a', 'b']);
       await run('error');
       await after([plain(1), plain(2)], { policy: 'run' });
       await retry();
+      await forget();
       await redis().rpoplpush(keysOf(fn).normal, keysOf(fn).normal);
       expect(await run()).toEqual(['1']);
       expect(await ttl(1)).toBe(-1);

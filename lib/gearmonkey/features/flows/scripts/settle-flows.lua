@@ -44,12 +44,14 @@ local function let_go(entry)
   local pk = keys_of(fn)
   local job = read({}, 'HMGET', pk.jobs .. id, 'held', 'mark', 'kept')
   if not job[1] or (job[2] or '0') ~= mark then return end
-  stop_if(refusal_of('ZSCORE', pk.members))
+  stop_if(refusal_of('ZADD ZSCORE', pk.members))
   if call('HINCRBY', pk.jobs .. id, 'held', '-1') > 0 then return end
-  if not call('ZSCORE', pk.members, id) then
-    local status = call('HMGET', pk.jobs .. id, 'status')[1]
-    if status == 'success' or status == 'error' then let_expire(pk.jobs .. id, job[3]) end
-  end
+  local status = call('HMGET', pk.jobs .. id, 'status')[1]
+  if status ~= 'success' and status ~= 'error' then return end
+  if not call('ZSCORE', pk.members, id) then return let_expire(pk.jobs .. id, job[3]) end
+  -- Its function may have no worker that would notice.
+  call('ZADD', pk.members, '2', id)
+  turn.touched[fn] = true
 end
 
 --- Flows that have changed in this call, by their keys.

@@ -108,8 +108,8 @@ local function retry(id, job)
   for name in string.gmatch(job[8] or '', '[^:]+') do call('HDEL', hash, 'waits', 'wait:' .. name) end
   if job[9] then return_to_flow(id, job[9]) end
   for _, suffix in ipairs({ '', ':children', ':parents' }) do call('PERSIST', hash .. suffix) end
-  -- Its lists expire again once it has been settled, which members are.
-  if call('EXISTS', hash .. ':children', hash .. ':parents') > 0 then call('ZADD', members, 'NX', '1', id) end
+  -- Its lists expire again once it has been settled, which members are; and it is kept for those that may read it.
+  if count(job[10]) > 0 or call('EXISTS', hash .. ':children', hash .. ':parents') > 0 then call('ZADD', members, 'NX', '1', id) end
   if call('ZSCORE', members, id) then note_again(hash, job[9]) end
   call('DEL', KEYS[2] .. id)
   unlist(id)
