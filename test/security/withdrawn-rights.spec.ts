@@ -296,6 +296,145 @@ describe('A right that is withdrawn from a client', () => {
   });
 });
 
+/** How jobs of a worker end, or wait again. */
+const OUTCOMES: Record<string, string[]> = {
+  success: ['success', 'output', ''],
+  error: ['error', 'told', '{}'],
+  retry: ['retry', '10', '{}'],
+  snoozed: ['snoozed', '10', ''],
+  released: ['released', '', ''],
+  held: ['held', '10', ''],
+};
+const LIMITS: Record<string, [rules: string, shared: string]> = {
+  'no limit': ['', ''],
+  'a concurrency': ['2:::fair:', ''],
+  'a rate': [':1:1000:fair:', ''],
+  'a strict order': [STRICT, ''],
+  'a shared limit': [SHARED, '1::'],
+  'a shared limit, in strict order': ['1:::strict:smtp', '2:3:1000'],
+};
+const TURN_MS = 1500;
+const MAX_TURNS = 20;
+const LONG_LEASE_MS = 20_000;
+
+describe('A right that is withdrawn from a worker, and given back', () => {
+  const used = useRedisServer();
+  let user: Redis;
+  const RIGHTS_OF_WORKER = [
+    ...rightsOf('limited-worker'),
+    '~shared-limit:smtp:*',
+    ...['post', 'text'].flatMap((fn) => [`~limit:${fn}:*`, `~wake:${fn}`, `~lease:${fn}`, `~recovery:${fn}`]),
+  ];
+  beforeEach(async () => {
+    await grant(used.redis, 'worker', RIGHTS_OF_WORKER);
+    user = new Redis(`redis://worker:${PASSWORD}@127.0.0.1:${used.port}`, {
+      enableReadyCheck: false,
+      disableClientInfo: true,
+    });
+  });
+  afterEach(() => user.disconnect());
+
+  /** Jobs of the functions that run now. */
+  type Running = Map<string, string[]>;
+  const claim = async (redis: Redis, fn: string, running: Running, more: scripts.ClaimArguments) => {
+    const { claims } = await scripts.claim(redis, fn, { lease: LONG_LEASE_MS, slots: 2, ...more });
+    running.set(
+      fn,
+      claims.map(({ id, token }) => `${id}:${token}`),
+    );
+  };
+  const outcomesOf = (members: readonly string[] = [], outcome: readonly string[] = []) =>
+    members.flatMap((member) => [member, ...outcome]);
+
+  /** The worker has lost this right for one call; then jobs succeed until none is left. Returns what there is then. */
+  const runWithout = async (right: string, [rules, shared]: [string, string], outcome: string[]) => {
+    const { redis } = used;
+    const functions = shared === '' ? [FN] : [FN, 'post'];
+    await redis.flushall();
+    const running: Running = new Map();
+    for (const fn of functions)
+      await (rules === ''
+        ? scripts.enqueue(redis, fn, ['a', 'a', 'b'])
+        : scripts.enqueueLimited(redis, fn, ['a', 'a', 'b'], { rules, shared }));
+    for (const fn of functions) await claim(redis, fn, running, {});
+    const outcomes = outcomesOf(running.get(FN), outcome);
+    await grant(
+      redis,
+      'worker',
+      RIGHTS_OF_WORKER.filter((one) => one !== right),
+    );
+    const call = { outcomes, now: NOW + 1 };
+    // A worker sends outcomes again that were refused.
+    const refused = await claim(user, FN, running, call).then(
+      () => false,
+      () => true,
+    );
+    if (refused) await claim(redis, FN, running, call);
+    for (let turn = 1; turn <= MAX_TURNS; turn++)
+      for (const fn of functions) {
+        const last = outcomesOf(running.get(fn), OUTCOMES['success']);
+        await claim(redis, fn, running, { outcomes: last, now: NOW + turn * TURN_MS });
+      }
+    const lists = (await redis.keys('ended:*')).toSorted();
+    const ended = await Promise.all(
+      lists.map(async (list) => [list, (await redis.zrange(list, 0, -1)).toSorted()]),
+    );
+    const left = await redis.keys('*');
+    const kept = await Promise.all(left.map((key) => redis.ttl(key)));
+    return { ended, left: left.filter((key, at) => kept[at] === -1 && !key.startsWith('wake:')).toSorted() };
+  };
+
+  const cases = Object.entries(LIMITS).flatMap(([limit, rules]) =>
+    Object.entries(OUTCOMES).map(([verb, outcome]) => ({ limit, verb, rules, outcome })),
+  );
+  it.each(cases)('leaves no job and no key behind: $verb with $limit', async ({ rules, outcome }) => {
+    await used.redis.config('RESETSTAT');
+    const whole = await runWithout('', rules, outcome);
+    const called = String(await used.redis.info('commandstats'));
+    const matters = (right: string) => !right.startsWith('+') || called.includes(`_${right.slice(1)}:`);
+    for (const right of RIGHTS_OF_WORKER.filter((one) => !one.startsWith('&') && matters(one)))
+      expect({ right, ...(await runWithout(right, rules, outcome)) }).toEqual({ right, ...whole });
+  });
+
+  it.each([
+    ['~limit:post:*', { post: true }],
+    ['~wake:post', { post: false }],
+  ])(
+    'joins all functions of a shared limit to whose keys it has rights: %s',
+    async (right, { post: isLeft }) => {
+      const { redis } = used;
+      await redis.flushall();
+      const shared = { rules: SHARED, shared: '1::' };
+      for (const fn of [FN, 'post', 'text']) {
+        await scripts.enqueueLimited(redis, fn, ['a'], shared);
+        await scripts.claim(redis, fn, { lease: LONG_LEASE_MS });
+      }
+      await redis.del('wake:post', 'wake:text');
+      await grant(
+        redis,
+        'worker',
+        RIGHTS_OF_WORKER.filter((one) => one !== right),
+      );
+      const outcomes = outcomesOf(['1:1'], OUTCOMES['success']);
+      const { wait } = await scripts.claim(user, FN, { lease: LONG_LEASE_MS, outcomes });
+      expect(await redis.zrange('limit:text:ready:normal', 0, -1)).toEqual(['a']);
+      expect(await redis.exists('wake:text', 'wake:post')).toBe(right === '~wake:post' ? 1 : 2);
+      expect(await redis.zrange('limit:post:ready:normal', 0, -1)).toEqual(isLeft ? [] : ['a']);
+      expect(await redis.smembers('shared-limit:smtp:users:a')).toHaveLength(isLeft ? 1 : 0);
+      // What waits is listed meanwhile, and the worker that has no right takes its time.
+      expect(await scripts.readLimits(redis, 'post', NOW, 'a')).toMatchObject([{ key: 'a', waiting: 1 }]);
+      expect(wait).toBe(isLeft ? 1000 : -1);
+      // One with rights needs not wait for that.
+      await redis.del('wake:post');
+      await scripts.look(redis, ['post'], NOW + 1);
+      expect(await redis.exists('wake:post')).toBe(1);
+      const taken = await scripts.claim(redis, 'post', { lease: LONG_LEASE_MS, now: NOW + 1 });
+      expect(taken.claims.map(({ id }) => id)).toEqual(['1']);
+      expect(await redis.hexists('shared-limit:smtp:rules', 'left:limit:post:')).toBe(0);
+    },
+  );
+});
+
 const REFUSED = new RegExp(NO_RIGHT.source.replace('^', ''));
 
 function readAs(read: ReturnType<Redis['pipeline']>, type: string, key: string): void {

@@ -122,11 +122,17 @@ local function list_successes()
 end
 
 --- Removes the leases of all outcomes with one command. Only if some were missing, it checks for each job whether this
---- claim still holds it. An accepted outcome is accepted again if it is sent again after a lost reply.
+--- claim still holds it. An accepted outcome is accepted again if it is sent again after a lost reply. Returns an error reply,
+--- and writes nothing, if the user may not list jobs that wait for their next attempt.
 local function settle()
-  local members = {}
-  for i = outcomes_from, #ARGV, 4 do members[#members + 1] = ARGV[i] end
+  local members, retries = {}, false
+  for i = outcomes_from, #ARGV, 4 do
+    members[#members + 1] = ARGV[i]
+    retries = retries or ARGV[i + 1] == 'retry'
+  end
   if #members == 0 then return end
+  local refusal = retries and missing_right('ZADD', 'retrying:' .. string.sub(keys.jobs, #'job:' + 1, -2), '1', 'x')
+  if refusal then return refusal end
   local removed = try('ZREM', keys.leases, unpack(members))
   if refuses_writes(removed) then call('ZREM', keys.leases, unpack(members)) end
   turn.has_leases = type(removed) == 'number'
@@ -226,10 +232,10 @@ local function claim_jobs()
 end
 
 local job = keys.jobs .. 'x'
-local refusal = missing_right('HMGET', job, 'x') or missing_right('HSET', job, 'x', 'x') or missing_right('EXPIRE', job, '1')
-  or missing_right('ZADD', keys.leases, '1', 'x') or lacks
+-- Each command and each prefix once.
+local refusal = missing_right('HMGET', job, 'x') or missing_right('HSET', job, 'x', 'x') or missing_right('EXPIRE', success_list, '1')
+  or missing_right('ZADD', keys.leases, '1', 'x') or lacks or settle()
 if refusal then return refusal end
-settle()
 if keys.lists == '1' then try('EXPIRE', success_list, keys.list_seconds) end
 local recover = tonumber(ARGV[5])
 local ended = recover ~= 0

@@ -4,9 +4,10 @@
 -- include calls: call, try
 -- include fields: fields
 -- include foreign: count
+-- include limit-refusal: limit_refusal
 -- include limit-turns: add_turns
 -- include limits: open_limits
--- include rights: missing_right
+-- include refusals: refusal_of
 -- include take: take
 
 --- The hooks of a function with a limit, and an error reply if the user lacks a right that they need; nil if the rules that
@@ -23,15 +24,11 @@ local function limit_hooks(turn, rules, override)
   if not limits then return nil end
   add_turns(limits)
   turn.unfiled = {}
-  --- Without one of these a key or a job would be left where it is not found.
+  --- What only workers write, beside what clients do.
   local function lacking(key)
-    return missing_right('ZADD', key, '1', 'x') or missing_right('ZREM', key, 'x') or missing_right('ZSCORE', key, 'x')
-      or missing_right('ZRANGE', key, '0', '0') or missing_right('ZREVRANGE', key, '0', '0') or missing_right('EXISTS', key)
-      or missing_right('RPUSH', key, 'x') or missing_right('LPUSH', key, 'x') or missing_right('LINDEX', key, '0')
-      or missing_right('SADD', key, 'x') or missing_right('HDEL', key, 'x')
-      or (limits.shared and (missing_right('SMEMBERS', key) or missing_right('DEL', key)))
+    return refusal_of('ZRANGE RPUSH RPOP LTRIM HSET PEXPIRE', key)
   end
-  local lacks = lacking(keys.limits .. 'x') or (limits.shared and lacking(limits.space .. 'x'))
+  local lacks = limit_refusal(keys.limits, rules, {}) or lacking(keys.limits .. 'x') or (limits.shared and lacking(limits.space .. 'x'))
 
   local function open()
     pcall(limits.move_due)

@@ -1,5 +1,5 @@
 -- Gives add_shares
--- include calls: call
+-- include calls: call, try
 
 --- Adds what functions need that share a limit: they take turns to start jobs of a key.
 local function add_shares(limits)
@@ -28,7 +28,8 @@ local function add_shares(limits)
   local function has_jobs(prefix, key)
     local lists = {}
     for _, priority in ipairs(limits.PRIORITIES) do lists[#lists + 1] = prefix .. 'wait:' .. priority .. ':' .. key end
-    return call('EXISTS', unpack(lists)) > 0
+    -- Without a right to it, it may have some.
+    return try('EXISTS', unpack(lists)) ~= 0
   end
 
   --- A function that finds a key full waits for its turn.

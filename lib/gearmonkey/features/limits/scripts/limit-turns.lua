@@ -11,8 +11,7 @@ local function add_turns(limits)
   local MAX_VISITS = 1000
   --- How many places and holders a recovery looks at, though it has no reason to.
   local FEW = 5
-  --- When to look again at a key of a limit whose data can't be read, as when another program has written there.
-  local RETRY_MS = 1000
+  local RETRY_MS = limits.RETRY_MS
 
   --- Keys that were set aside for this function and of which it has started jobs: others may be waiting for them.
   local passed = {}
@@ -152,6 +151,7 @@ local function add_turns(limits)
 
   --- Ms until `move_due` has something to do; nil if nothing is known to come.
   local function next_time()
+    if limits.was_left then return 0 end
     local first
     for _, key in ipairs({ keys.limits .. 'due', limits.space .. 'parked' }) do
       local entry = try('ZRANGEBYSCORE', key, '-inf', '(+inf', 'WITHSCORES', 'LIMIT', '0', '1')
@@ -168,7 +168,11 @@ local function add_turns(limits)
     first_time = next_time()
     if first_time ~= 0 then return end
     local stamp, later = string.format('%.0f', now), string.format('%.0f', now + RETRY_MS)
-    for _, key in ipairs(call('ZRANGEBYSCORE', limits.space .. 'parked', '-inf', stamp, 'LIMIT', '0', limits.MAX_MOVES)) do
+    local last = limits.was_left and later or stamp
+    local parked = call('ZRANGEBYSCORE', limits.space .. 'parked', '-inf', last, 'LIMIT', '0', limits.MAX_MOVES)
+    if limits.was_left and #parked < limits.MAX_MOVES then call('HDEL', limits.space .. 'rules', 'left:' .. keys.limits) end
+    limits.was_left = nil
+    for _, key in ipairs(parked) do
       if limits.shared then pcall(free_others, key) end
       if not pcall(limits.refresh, key) then call('ZADD', limits.space .. 'parked', later, key) end
     end

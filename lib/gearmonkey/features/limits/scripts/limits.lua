@@ -24,8 +24,8 @@ local function open_limits(keys, now, rules, override)
   local limits = { keys = keys, now = now, space = keys.limits, strict = order == 'strict', mark = '' }
   if shared ~= '' then
     limits.space, limits.shared, limits.mark = 'shared-limit:' .. shared .. ':', true, keys.limits
-    local stored = try('HMGET', limits.space .. 'rules', 'limit', 'override')
-    numbers, override = stored[1] or '::', stored[2]
+    local stored = try('HMGET', limits.space .. 'rules', 'limit', 'override', 'left:' .. keys.limits)
+    numbers, override, limits.was_left = stored[1] or '::', stored[2], stored[3]
   end
   local found = numbers_of(override) or numbers_of(numbers) or {}
   limits.concurrency, limits.max, limits.per = found[1], found[2], found[3]
@@ -35,6 +35,8 @@ local function open_limits(keys, now, rules, override)
   if limits.shared then add_shares(limits) end
   --- How many keys and due jobs one call moves: more would block the server.
   local MAX_MOVES = 100
+  --- When to look again at a key of a limit whose data can't be read or written, as when another program has written there.
+  limits.RETRY_MS = 1000
   --- How far starts may be in the future, in ms: another server may have become the master.
   local MAX_SKEW = 1000
 
@@ -117,16 +119,27 @@ local function open_limits(keys, now, rules, override)
     return joins
   end
 
-  --- Lets a key take turns again, in each function that has jobs of it.
+  --- Lets a key take turns again, in each function that has jobs of it. For those to whose keys this user has no right it stays
+  --- set aside for a moment: `left` has them look by themselves.
   local function unpark(key)
-    call('ZREM', limits.space .. 'parked', key)
     call('ZREM', limits.space .. 'holds', key)
-    local users = limits.shared and call('SMEMBERS', limits.space .. 'users:' .. key) or { keys.limits .. '\n' .. keys.wake }
-    if limits.shared then call('DEL', limits.space .. 'users:' .. key) end
+    local members = limits.space .. 'users:' .. key
+    local users = limits.shared and call('SMEMBERS', members) or { keys.limits .. '\n' .. keys.wake }
+    local joined, left = {}, {}
     for _, user in ipairs(users) do
       local prefix, wake = string.match(user, '^(.*)\n(.*)$')
-      if join_all(prefix, key) and prefix ~= keys.limits and call('EXISTS', wake) == 0 then call('LPUSH', wake, '1') end
+      local is_whole, joins = pcall(join_all, prefix, key)
+      local done = is_whole and joined or left
+      done[#done + 1] = user
+      if limits.shared and not is_whole then try('HSET', limits.space .. 'rules', 'left:' .. prefix, '1') end
+      if joins ~= false and prefix ~= keys.limits and try('EXISTS', wake) == 0 then try('LPUSH', wake, '1') end
     end
+    if #left > 0 then
+      if joined[1] and limits.shared then call('SREM', members, unpack(joined)) end
+      return look_again(key, now + limits.RETRY_MS)
+    end
+    call('ZREM', limits.space .. 'parked', key)
+    if limits.shared then call('DEL', members) end
   end
 
   --- The next job of a strict key, and its priority: first the one that has begun, whichever list it is in the front of.
@@ -222,8 +235,9 @@ local function open_limits(keys, now, rules, override)
   --- Frees the place of a claim that has ended in any way. `key` is its place; nil if it has none.
   local function vacate(key, member)
     if not key then return end
-    call('HDEL', keys.limits .. 'places', member)
+    -- A claim that is still in `places` is found again.
     call('SREM', limits.space .. 'running:' .. key, limits.mark .. member)
+    call('HDEL', keys.limits .. 'places', member)
     let_go_if_ended(key, string.match(member, '^(.*):%d+$'))
     refresh(key)
   end
