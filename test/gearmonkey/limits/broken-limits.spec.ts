@@ -63,6 +63,19 @@ describe('limits whose keys were changed by hand', () => {
       expect(await take({ now: NOW + LONG, outcomes: success('2:1') })).toEqual(['3']);
     });
 
+    it('are free when they can be given back, though that failed when their job ended', async () => {
+      await enqueueLimited(redis(), fn, ['a'], { onFull: 'refuse' });
+      expect(await take()).toEqual(['1']);
+      await redis().rename(limitKey('running:a'), `kept:${fn}`);
+      await redis().set(limitKey('running:a'), 'of another program');
+      await take({ outcomes: success('1:1') });
+      await redis().rename(`kept:${fn}`, limitKey('running:a'));
+      await take({ now: NOW + 1000 });
+      expect(await redis().exists(limitKey('running:a'), limitKey('places'))).toBe(0);
+      await enqueueLimited(redis(), fn, ['a'], { onFull: 'refuse' });
+      expect(await take({ now: NOW + 1000 })).toEqual(['2']);
+    });
+
     it('outlast the loss of the rules', async () => {
       await enqueueLimited(redis(), fn, ['a', 'a', 'a']);
       await take();
