@@ -125,18 +125,19 @@ end
 --- claim still holds it. An accepted outcome is accepted again if it is sent again after a lost reply. Returns an error reply,
 --- and writes nothing, if the user may not list jobs that wait for their next attempt.
 local function settle()
-  local members, retries = {}, false
+  local members, count, retries = {}, 0, false
   for i = outcomes_from, #ARGV, 4 do
-    members[#members + 1] = ARGV[i]
-    retries = retries or ARGV[i + 1] == 'retry'
+    count = count + 1
+    members[count] = ARGV[i]
+    if ARGV[i + 1] == 'retry' then retries = true end
   end
-  if #members == 0 then return end
+  if count == 0 then return end
   local refusal = retries and missing_right('ZADD', 'retrying:' .. string.sub(keys.jobs, #'job:' + 1, -2), '1', 'x')
   if refusal then return refusal end
   local removed = try('ZREM', keys.leases, unpack(members))
   if refuses_writes(removed) then call('ZREM', keys.leases, unpack(members)) end
   turn.has_leases = type(removed) == 'number'
-  local all_held = removed == #members
+  local all_held = removed == count
   local place_of = hooks and hooks.places(members)
   keys.successes = {}
   for i = outcomes_from, #ARGV, 4 do
