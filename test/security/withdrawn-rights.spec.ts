@@ -296,14 +296,22 @@ describe('A right that is withdrawn from a client', () => {
   });
 });
 
-/** How jobs of a worker end, or wait again. */
-const OUTCOMES: Record<string, string[]> = {
-  success: ['success', 'output', ''],
-  error: ['error', 'told', '{}'],
-  retry: ['retry', '10', '{}'],
-  snoozed: ['snoozed', '10', ''],
-  released: ['released', '', ''],
-  held: ['held', '10', ''],
+const SUCCESS = ['success', 'output', ''];
+interface Verb {
+  readonly outcome?: readonly string[];
+  readonly call?: scripts.ClaimArguments;
+}
+/** What happens to the jobs that run, in the call without the right. */
+const VERBS: Record<string, Verb> = {
+  success: { outcome: SUCCESS },
+  error: { outcome: ['error', 'told', '{}'] },
+  retry: { outcome: ['retry', '10', '{}'] },
+  snoozed: { outcome: ['snoozed', '10', ''] },
+  released: { outcome: ['released', '', ''] },
+  held: { outcome: ['held', '10', ''] },
+  'success, and the end of jobs that are too large': { outcome: SUCCESS, call: { largestInput: 0 } },
+  recovery: { call: { now: NOW + scripts.LEASE_MS } },
+  'recovery for the last time': { call: { now: NOW + scripts.LEASE_MS, maxStalls: 0 } },
 };
 const LIMITS: Record<string, [rules: string, shared: string]> = {
   'no limit': ['', ''],
@@ -314,8 +322,8 @@ const LIMITS: Record<string, [rules: string, shared: string]> = {
   'a shared limit, in strict order': ['1:::strict:smtp', '2:3:1000'],
 };
 const TURN_MS = 1500;
-const MAX_TURNS = 20;
-const LONG_LEASE_MS = 20_000;
+const MAX_TURNS = 10;
+const LONG_LEASE_MS = 8_000;
 
 describe('A right that is withdrawn from a worker, and given back', () => {
   const used = useRedisServer();
@@ -343,11 +351,11 @@ describe('A right that is withdrawn from a worker, and given back', () => {
       claims.map(({ id, token }) => `${id}:${token}`),
     );
   };
-  const outcomesOf = (members: readonly string[] = [], outcome: readonly string[] = []) =>
+  const outcomesOf = (members: readonly string[] = [], outcome: readonly string[] = SUCCESS) =>
     members.flatMap((member) => [member, ...outcome]);
 
   /** The worker has lost this right for one call; then jobs succeed until none is left. Returns what there is then. */
-  const runWithout = async (right: string, [rules, shared]: [string, string], outcome: string[]) => {
+  const runWithout = async (right: string, [rules, shared]: [string, string], { outcome, call }: Verb) => {
     const { redis } = used;
     const functions = shared === '' ? [FN] : [FN, 'post'];
     await redis.flushall();
@@ -356,83 +364,90 @@ describe('A right that is withdrawn from a worker, and given back', () => {
       await (rules === ''
         ? scripts.enqueue(redis, fn, ['a', 'a', 'b'])
         : scripts.enqueueLimited(redis, fn, ['a', 'a', 'b'], { rules, shared }));
-    for (const fn of functions) await claim(redis, fn, running, {});
-    const outcomes = outcomesOf(running.get(FN), outcome);
+    for (const fn of functions) {
+      const isLost = fn === FN && outcome === undefined;
+      await claim(redis, fn, running, isLost ? { lease: scripts.LEASE_MS } : {});
+    }
+    const outcomes = outcome ? outcomesOf(running.get(FN), outcome) : [];
     await grant(
       redis,
       'worker',
       RIGHTS_OF_WORKER.filter((one) => one !== right),
     );
-    const call = { outcomes, now: NOW + 1 };
+    const args = { outcomes, now: NOW + 1, ...call };
     // A worker sends outcomes again that were refused.
-    const refused = await claim(user, FN, running, call).then(
+    const refused = await claim(user, FN, running, args).then(
       () => false,
       () => true,
     );
-    if (refused) await claim(redis, FN, running, call);
+    if (refused) await claim(redis, FN, running, args);
     for (let turn = 1; turn <= MAX_TURNS; turn++)
       for (const fn of functions) {
-        const last = outcomesOf(running.get(fn), OUTCOMES['success']);
-        await claim(redis, fn, running, { outcomes: last, now: NOW + turn * TURN_MS });
+        const last = outcomesOf(running.get(fn));
+        const now = NOW + turn * TURN_MS;
+        await claim(redis, fn, running, { ...call, outcomes: last, now });
       }
     const lists = (await redis.keys('ended:*')).toSorted();
     const ended = await Promise.all(
-      lists.map(async (list) => [list, (await redis.zrange(list, 0, -1)).toSorted()]),
+      lists.map(async (list) => [list, (await redis.zrange(list, '0', '-1')).toSorted()]),
     );
     const left = await redis.keys('*');
     const kept = await Promise.all(left.map((key) => redis.ttl(key)));
-    return { ended, left: left.filter((key, at) => kept[at] === -1 && !key.startsWith('wake:')).toSorted() };
+    return {
+      ended: Object.fromEntries(ended) as Record<string, string[]>,
+      left: left.filter((key, at) => kept[at] === -1 && !key.startsWith('wake:')).toSorted(),
+    };
   };
 
   const cases = Object.entries(LIMITS).flatMap(([limit, rules]) =>
-    Object.entries(OUTCOMES).map(([verb, outcome]) => ({ limit, verb, rules, outcome })),
+    Object.entries(VERBS).map(([name, verb]) => ({ limit, name, rules, verb })),
   );
-  it.each(cases)('leaves no job and no key behind: $verb with $limit', async ({ rules, outcome }) => {
+  it.each(cases)('leaves no job and no key behind: $name with $limit', async ({ limit, rules, verb }) => {
     await used.redis.config('RESETSTAT');
-    const whole = await runWithout('', rules, outcome);
+    const whole = await runWithout('', rules, verb);
+    expect(Object.values(whole.ended).flat()).toHaveLength(limit.startsWith('a shared') ? 6 : 3);
     const called = String(await used.redis.info('commandstats'));
     const matters = (right: string) => !right.startsWith('+') || called.includes(`_${right.slice(1)}:`);
     for (const right of RIGHTS_OF_WORKER.filter((one) => !one.startsWith('&') && matters(one)))
-      expect({ right, ...(await runWithout(right, rules, outcome)) }).toEqual({ right, ...whole });
+      expect({ right, ...(await runWithout(right, rules, verb)) }).toEqual({ right, ...whole });
   });
 
   it.each([
-    ['~limit:post:*', { post: true }],
-    ['~wake:post', { post: false }],
-  ])(
-    'joins all functions of a shared limit to whose keys it has rights: %s',
-    async (right, { post: isLeft }) => {
-      const { redis } = used;
-      await redis.flushall();
-      const shared = { rules: SHARED, shared: '1::' };
-      for (const fn of [FN, 'post', 'text']) {
-        await scripts.enqueueLimited(redis, fn, ['a'], shared);
-        await scripts.claim(redis, fn, { lease: LONG_LEASE_MS });
-      }
-      await redis.del('wake:post', 'wake:text');
-      await grant(
-        redis,
-        'worker',
-        RIGHTS_OF_WORKER.filter((one) => one !== right),
-      );
-      const outcomes = outcomesOf(['1:1'], OUTCOMES['success']);
-      const { wait } = await scripts.claim(user, FN, { lease: LONG_LEASE_MS, outcomes });
-      expect(await redis.zrange('limit:text:ready:normal', 0, -1)).toEqual(['a']);
-      expect(await redis.exists('wake:text', 'wake:post')).toBe(right === '~wake:post' ? 1 : 2);
-      expect(await redis.zrange('limit:post:ready:normal', 0, -1)).toEqual(isLeft ? [] : ['a']);
-      expect(await redis.smembers('shared-limit:smtp:users:a')).toHaveLength(isLeft ? 1 : 0);
-      // What waits is listed meanwhile, and the worker that has no right takes its time.
-      expect(await scripts.readLimits(redis, 'post', NOW, 'a')).toMatchObject([{ key: 'a', waiting: 1 }]);
-      expect(wait).toBe(isLeft ? 1000 : -1);
-      // One with rights needs not wait for that.
-      await redis.del('wake:post');
-      await scripts.look(redis, ['post'], NOW + 1);
-      expect(await redis.exists('wake:post')).toBe(1);
-      const taken = await scripts.claim(redis, 'post', { lease: LONG_LEASE_MS, now: NOW + 1 });
-      expect(taken.claims.map(({ id }) => id)).toEqual(['1']);
-      expect(await redis.hexists('shared-limit:smtp:rules', 'left:limit:post:')).toBe(0);
-    },
-  );
+    ['~limit:post:*', true],
+    ['~wake:post', false],
+  ])('joins all functions of a shared limit to whose keys it has rights: %s', async (right, isLeft) => {
+    const { redis } = used;
+    await redis.flushall();
+    const shared = { rules: SHARED, shared: '1::' };
+    for (const fn of [FN, 'post', 'text']) {
+      await scripts.enqueueLimited(redis, fn, ['a', 'a'], shared);
+      await scripts.claim(redis, fn, { lease: LONG_LEASE_MS, slots: 1 });
+    }
+    await redis.del('wake:post', 'wake:text');
+    await grant(
+      redis,
+      'worker',
+      RIGHTS_OF_WORKER.filter((one) => one !== right),
+    );
+    const outcomes = outcomesOf(['1:1']);
+    // It is the turn of another function.
+    const reply = await scripts.claim(user, FN, { lease: LONG_LEASE_MS, outcomes });
+    expect(reply).toMatchObject({ claims: [], wait: 1000 });
+    expect(await redis.zrange('limit:text:ready:normal', '0', '-1')).toEqual(['a']);
+    expect(await redis.exists('wake:text', 'wake:post')).toBe(isLeft ? 2 : 1);
+    expect(await redis.zrange('limit:post:ready:normal', '0', '-1')).toEqual(isLeft ? [] : ['a']);
+    const users = await redis.smembers('shared-limit:smtp:users:a');
+    expect(users.filter((one) => !one.startsWith('limit:mail:'))).toHaveLength(isLeft ? 1 : 0);
+    // What waits is listed meanwhile.
+    expect(await scripts.readLimits(redis, 'post', NOW, 'a')).toMatchObject([{ key: 'a', waiting: 2 }]);
+    // One with rights needs not wait for that.
+    await redis.del('wake:post');
+    await scripts.look(redis, ['post'], NOW + 1);
+    expect(await redis.exists('wake:post')).toBe(1);
+    const taken = await scripts.claim(redis, 'post', { lease: LONG_LEASE_MS, now: NOW + 1 });
+    expect(taken.claims.map(({ id }) => id)).toEqual(['1']);
+    expect(await redis.hexists('shared-limit:smtp:rules', 'left:limit:post:')).toBe(0);
+  });
 });
 
 const REFUSED = new RegExp(NO_RIGHT.source.replace('^', ''));
