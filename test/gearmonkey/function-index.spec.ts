@@ -48,13 +48,20 @@ describe('the index of functions', () => {
 
   it('leaves out functions that the server refuses, unless it refuses all', async () => {
     await rig.redis.zadd('functions', ...['billing', 'mail'].flatMap((fn) => [Date.now(), fn]));
-    await rig.redis.set('queue:billing:normal', 'of another type');
-    const client = rig.newClient();
-    await expect(shown(client)).resolves.toEqual(['mail']);
-    await expect(client.overviewOf(['billing'])).rejects.toThrow(RefusedError);
-    await rig.redis.set('queue:mail:normal', 'of another type');
-    await expect(shown(client)).rejects.toThrow(RefusedError);
-    await rig.redis.del('queue:billing:normal', 'queue:mail:normal');
+    const grant = (...rights: string[]) => rig.redis.call('ACL', 'SETUSER', 'viewer', ...rights);
+    await grant('reset', 'on', '>secret', '+@all', '&*', '~functions', '~*mail*');
+    const { commands, hub, close } = openConnections(rig.url.replace('//', '//viewer:secret@'));
+    const client = new GearMonkeyClient(new RedisStore(commands, hub, { timeout: 15_000, keysOf }));
+    try {
+      await expect(shown(client)).resolves.toEqual(['mail']);
+      await expect(client.overviewOf(['billing'])).rejects.toThrow(RefusedError);
+      await grant('resetkeys', '~functions');
+      await expect(shown(client)).rejects.toThrow(RefusedError);
+    } finally {
+      await client.close();
+      close();
+      await rig.redis.call('ACL', 'DELUSER', 'viewer');
+    }
   });
 
   it('is noted at the server’s time', async () => {
