@@ -15,8 +15,16 @@ import {
   type OutputOf,
 } from '../../job/job-definition.js';
 import { validate } from '../../job/standard-schema.js';
+import { realNow } from '../../job/real-time.js';
+import { Backoff } from '../http/backoff.js';
 import { JqRefusedError, JqUnreachableError } from '../http/master-errors.js';
-import { MasterHttp, refused, type MasterAddress, type MasterReply } from '../http/master-http.js';
+import {
+  isTemporary,
+  MasterHttp,
+  refused,
+  type MasterAddress,
+  type MasterReply,
+} from '../http/master-http.js';
 import { readOverview } from '../http/name-overview.js';
 import { messagePack } from '../message-pack/codec.js';
 import { pack } from '../message-pack/pack.js';
@@ -140,14 +148,19 @@ export class JqClient {
   ): Promise<JqJob<OutputOf<F>> | null> {
     const { timeout = DEFAULT_POLL, signal } = checkOptions('poll', options, POLL);
     const seconds = Math.ceil(toMilliseconds('timeout', timeout, { least: 0 }) / 1000);
+    const backoff = new Backoff();
     for (let left = seconds; ; left -= LONGEST_POLL_SECONDS) {
       const wait = Math.min(left, LONGEST_POLL_SECONDS);
       const path = `${pathOf(id)}/polling?timeout=${wait}`;
-      const reply = await this.calls.ask('GET', path, { wait: wait * 1000, signal });
-      if (reply.status === 408 && left > LONGEST_POLL_SECONDS) continue;
+      const begun = realNow();
+      const reply = await this.calls.ask('GET', path, { wait: wait * 1000, signal, answer: 408 });
+      if (reply.status === 408 && left > LONGEST_POLL_SECONDS) {
+        await this.calls.afterPoll(backoff, begun, signal);
+        continue;
+      }
       if (reply.status === 408) return null;
       if (reply.status === 404) throw new JqJobNotFoundError(id);
-      if (reply.status !== 200) throw refused(`Job ${id}`, reply);
+      if (reply.status !== 200 || reply.body.length === 0) throw refused(`Job ${id}`, reply);
       const job = this.read(id, ref, reply) as JqJob<OutputOf<F>>;
       return hasEnded(job) ? job : null;
     }
@@ -205,14 +218,17 @@ export class JqClient {
   }
 
   private async untilEnded(id: string, ref: Ref, signal?: AbortSignal): Promise<unknown> {
+    const backoff = new Backoff();
+    const options = { timeout: RESULT_POLL, signal };
     for (;;) {
-      const options = { timeout: RESULT_POLL, signal };
+      const begun = realNow();
       const job = await this.poll(id, options, ref).catch((error: unknown) => {
         if (isOutage(error)) return null;
         throw error;
       });
       if (job?.status === 'done') return job.result;
       if (job) throw new JqJobFailedError(id, job.message ?? 'without a message', job.error);
+      await this.calls.afterPoll(backoff, begun, signal);
     }
   }
 
@@ -239,6 +255,6 @@ function pathOf(id: string): string {
 
 /** Errors that the next try may not have. */
 function isOutage(error: unknown): boolean {
-  if (error instanceof JqRefusedError) return error.status === 429 || error.status >= 500;
+  if (error instanceof JqRefusedError) return error.status < 400 || isTemporary(error);
   return error instanceof JqUnreachableError;
 }

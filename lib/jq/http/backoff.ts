@@ -3,6 +3,8 @@ import { realNow } from '../../job/real-time.js';
 
 const FIRST_MS = 100;
 const LONGEST_MS = 5000;
+/** A long poll that brings nothing takes longer than this, unless its master holds none, as while it shuts down. */
+const EARLY_MS = 1000;
 
 /** Milliseconds before the next attempt: doubled each time, with jitter, so that clients don't retry together. */
 export function backoffDelay(failures: number): number {
@@ -24,6 +26,12 @@ export class Backoff {
     if (realNow() - this.last > steady) this.reset();
     else await this.wait(signal);
     this.last = realNow();
+  }
+
+  /** Waits after a long poll that has brought nothing, if it ended at once. @param begun by `realNow` */
+  async afterPoll(begun: number, signal: AbortSignal): Promise<void> {
+    if (realNow() - begun < EARLY_MS) await this.wait(signal);
+    else this.reset();
   }
 
   reset(): void {

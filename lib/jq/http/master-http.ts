@@ -5,6 +5,7 @@ import { ConfigurationError, messageOf } from '../../job/errors.js';
 import type { Health } from '../../job/health.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import { MESSAGE_PACK } from '../wire/media-type.js';
+import { Raw } from '../message-pack/raw.js';
 import { textOf, toRaw } from '../message-pack/unpack.js';
 import { Fields, type FieldName } from '../wire/fields.js';
 import { restOf } from '../wire/retry-after.js';
@@ -29,6 +30,8 @@ export interface MasterRequest {
   readonly timeout?: number;
   /** Whether it is a long poll: these have separate connections. */
   readonly waits?: boolean;
+  /** A further status that is an answer without a body. */
+  readonly answer?: number;
 }
 
 export interface MasterReply {
@@ -43,6 +46,15 @@ const CONNECTIONS = 128;
 const TIMEOUT_MS = 10_000;
 const MAX_REPLY_BYTES = 256 * 1024 * 1024;
 const MAX_ERROR_DEPTH = 8;
+/** The refusals that masters of other implementations may give without a body. */
+const REFUSALS = new Set([400, 401, 403, 404, 409, 410, 413, 415, 422]);
+
+/** Something between here and the master has answered, such as a proxy with a page. The master may have read the request. */
+class ForeignReplyError extends Error {
+  constructor(readonly status: number) {
+    super(`a proxy or another server has answered, with ${status}: that is no answer of a master`);
+  }
+}
 
 /** Sends requests to a master over connections that stay open. */
 export class MasterHttp {
@@ -84,12 +96,27 @@ export class MasterHttp {
       const reply = await this.request('GET', '/health/ready', { signal, timeout });
       if (isTemporary(reply)) throw new Error(reasonOf(reply).message ?? `it answers ${reply.status}`);
     } catch (error) {
+      if (error instanceof ForeignReplyError && error.status === 404) return;
       throw new ConnectionError(`The master at ${this.url} can't be used`, error);
     }
   }
 
-  /** Returns any reply. @throws errors of the connection, and the signal's reason */
-  async request(
+  /**
+   * Returns a reply of the master, or one that means "later" from anyone.
+   *
+   * @throws errors of the connection, ForeignReplyError, and the signal's reason
+   */
+  async request(method: Dispatcher.HttpMethod, path: string, request: MasterRequest): Promise<MasterReply> {
+    const reply = await this.exchange(method, path, request);
+    if (isTemporary(reply) || isOwn(reply, request.answer)) return reply;
+    throw new ForeignReplyError(reply.status);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.pool.destroy(), this.waiting.destroy()]);
+  }
+
+  private async exchange(
     method: Dispatcher.HttpMethod,
     path: string,
     { body, headers, signal, timeout = TIMEOUT_MS, waits = false }: MasterRequest,
@@ -118,10 +145,13 @@ export class MasterHttp {
       throw error;
     }
   }
+}
 
-  async close(): Promise<void> {
-    await Promise.all([this.pool.destroy(), this.waiting.destroy()]);
-  }
+/** Whether a reply can be a master's: its body is MessagePack, or there is none where the contract allows that. */
+function isOwn({ status, body }: MasterReply, answer?: number): boolean {
+  const raw = new Raw(body);
+  if (body.length > 0) return raw.isMap || raw.isArray;
+  return status < 300 || REFUSALS.has(status) || status === answer;
 }
 
 /** Whether the same request may succeed soon. */

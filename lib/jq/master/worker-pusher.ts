@@ -7,6 +7,7 @@ import type { HandedJob, PushOutcome } from '../engine/operations.js';
 import type { Exchanged } from '../http/exchange.js';
 import { pack } from '../message-pack/pack.js';
 import { fitting, MAX_BATCH, packBatch, readVerdicts, type Verdict } from '../wire/batch.js';
+import { formatOf } from '../wire/media-type.js';
 import { restOf } from '../wire/retry-after.js';
 import { JqMetrics } from './metrics/jq-metrics.js';
 import { MASTER_SETTINGS, type MasterSettings } from './master-options.js';
@@ -57,7 +58,7 @@ export class WorkerPusher {
     for (const { worker, url } of probes) {
       const done = this.sender
         .probe(url, this.settings.pushTimeout)
-        .then((reply) => engine.probed(worker, reply ? (reply.status === 410 ? 'gone' : 'there') : 'nothing'))
+        .then((reply) => engine.probed(worker, probedAs(reply)))
         .catch(() => undefined)
         .then(() => void this.underWay.delete(done));
       this.underWay.add(done);
@@ -137,8 +138,18 @@ function* requestsOf(jobs: readonly HandedJob[]): Generator<readonly Push[]> {
 
 function outcomeOf(reply: Exchanged | Unanswered): PushOutcome {
   if ('error' in reply) return { status: reply.status };
-  const { status, headers } = reply;
-  return outcomeOfStatus(status, headers['retry-after']);
+  const outcome = outcomeOfStatus(reply.status, reply.headers['retry-after']);
+  return outcome.status === 'busy' || isOwn(reply) ? outcome : { status: 'silent' };
+}
+
+function probedAs(reply: Exchanged | undefined): Parameters<JqEngine['probed']>[1] {
+  if (!reply) return 'nothing';
+  return reply.status === 410 && isOwn(reply) ? 'gone' : 'there';
+}
+
+/** Whether it can be the worker's own answer, and not a page of something in between: then the worker may have read the push, or not. */
+function isOwn({ status, headers }: Exchanged): boolean {
+  return status === 202 || (status >= 300 && formatOf(headers['content-type']) !== undefined);
 }
 
 /** A request counts as one failure, however many jobs it had. */

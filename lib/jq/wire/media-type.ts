@@ -24,10 +24,15 @@ export class UnsupportedMediaTypeError extends GearMonkeyError {
 
 /** What a body says that it is; MessagePack if nothing. @throws UnsupportedMediaTypeError */
 export function formatOfBody({ headers }: IncomingMessage): Format {
-  const type = headers['content-type'];
+  const format = formatOf(headers['content-type']);
+  if (format === undefined) throw new UnsupportedMediaTypeError();
+  return format;
+}
+
+/** The format of a Content-Type; MessagePack without one, undefined for others. */
+export function formatOf(type: string | undefined): Format | undefined {
   if (type === undefined || type === MESSAGE_PACK) return 'msgpack';
   const name = type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (name === '' || MESSAGE_PACK_NAMES.includes(name)) return 'msgpack';
-  if (name === JSON_TYPE) return 'json';
-  throw new UnsupportedMediaTypeError();
+  return name === JSON_TYPE ? 'json' : undefined;
 }

@@ -1,7 +1,7 @@
 import { messageOf } from '../../job/errors.js';
 import { realNow } from '../../job/real-time.js';
 import { Backoff } from '../http/backoff.js';
-import { refused, type MasterHttp } from '../http/master-http.js';
+import { isTemporary, refused, type MasterHttp } from '../http/master-http.js';
 import { toRaw } from '../message-pack/unpack.js';
 import { Fields } from '../wire/fields.js';
 import { readWorkerJob, type WorkerJob } from '../wire/worker-job.js';
@@ -10,8 +10,6 @@ import { isForgotten, type Registration } from './registration.js';
 const POLL_SECONDS = 20;
 /** A long poll is answered a little after its time. */
 const MARGIN_MS = 10_000;
-/** A poll that brings nothing takes longer than this, unless its master holds none, as while it shuts down. */
-const EARLY_MS = 1000;
 const MAX_DEPTH = 1000;
 
 /** A job, and the earliest moment at which its master may have handed it out, by `realNow`. */
@@ -66,7 +64,7 @@ export class Puller {
         signal.throwIfAborted();
         // The next claim asks for more.
         if (pulled) return onJob(pulled);
-        if (seconds > 0 && realNow() - begun < EARLY_MS) await backoff.wait(signal);
+        if (seconds > 0) await backoff.afterPoll(begun, signal);
         else backoff.reset();
       } catch (error) {
         signal.throwIfAborted();
@@ -90,6 +88,8 @@ export class Puller {
       timeout: seconds * 1000 + MARGIN_MS,
       waits: true,
     });
+    // A load balancer's may stand for one that had a job.
+    if (isTemporary(reply)) throw refused('The master gives no jobs', reply);
     this.isUnanswered = false;
     if (reply.status === 204) return undefined;
     if (reply.status === 200) {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { messageOf } from '../../job/errors.js';
 import type { FreeSlots } from '../../job/job-source.js';
 import type { MasterHttp } from '../http/master-http.js';
@@ -88,6 +89,8 @@ export class Registrations {
     this.functions = new Set(this.served().filter((fn) => !functions.includes(fn)));
     this.all = this.all.filter((each) => !withdrawn.includes(each));
     const deadline = AbortSignal.timeout(LEAVE_TIMEOUT_MS);
+    // One listener for each of them, and for each of their requests.
+    setMaxListeners(0, deadline);
     const end = (registration: Registration) =>
       registration.end(deadline).catch((error: unknown) => {
         this.parts.onProblem(`The master could not be told that the worker leaves: ${messageOf(error)}`);

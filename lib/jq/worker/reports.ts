@@ -39,19 +39,21 @@ export class Reports {
     if (isTaken(answer)) return true;
     if (isUnknownWorker(answer) && job.workerId !== undefined) job.registration.forgotten(job.workerId);
     if (answer.status === 404 || answer.status === 409) return false;
-    return this.reportRefusal(job, head, answer);
+    if (!isRelease) return this.reportRefusal(job, head, answer);
+    this.onProblem(`Job ${outcome.claim.id} of "${job.claim.fn}" can't be given back: ${refusalOf(answer)}`);
+    return false;
   }
 
   /** If the master can't take a report for its size or depth, reports a failure instead of waiting for the job's timeout. */
   private async reportRefusal(
     job: HeldJob,
     head: { readonly job_id: string },
-    { status, message = 'without a reason' }: Answer,
+    answer: Answer,
   ): Promise<boolean> {
     const failure = {
       name: 'JqRefusedError',
       code: 'REPORT_REFUSED',
-      message: `The master refused the report with ${status}: ${message}`,
+      message: refusalOf(answer),
     };
     this.onProblem(`Job ${head.job_id} of "${job.claim.fn}" fails for its report: ${failure.message}`);
     return isTaken(await this.sendUntilAnswered(job, '/done', pack({ ...head, ...failed(failure, false) })));
@@ -69,7 +71,10 @@ export class Reports {
       signal,
       unanswered: (answer) => {
         if (isLocked(answer)) return new Error(`it refuses them with ${answer.status}. Check \`token\`.`);
-        return isTemporary(answer) ? LATER : undefined;
+        if (isTemporary(answer)) return LATER;
+        return isVerdict(answer)
+          ? undefined
+          : new Error(`it refuses them with ${answer.status}, without a code`);
       },
       onFailure: (error) => {
         if (error === LATER) return;
@@ -101,6 +106,15 @@ export class Reports {
 
 function isTaken({ status }: Answer): boolean {
   return status >= 200 && status < 300;
+}
+
+/** Whether it settles a report. A refusal that ends a job has the master's code: others may be of something in between. */
+function isVerdict(answer: Answer): boolean {
+  return isTaken(answer) || answer.status === 404 || answer.status === 409 || answer.code !== undefined;
+}
+
+function refusalOf({ status, message = 'without a reason' }: Answer): string {
+  return `The master refused the report with ${status}: ${message}`;
 }
 
 type Report = { readonly [key: string]: Packable | undefined };

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { decode, encode } from '@msgpack/msgpack';
@@ -38,6 +38,31 @@ describe('JqClient', () => {
     const client = new JqClient({ master: master.url, ...options });
     clients.push(client);
     return client;
+  }
+
+  const servers: Server[] = [];
+  afterEach(() => {
+    for (const server of servers.splice(0)) server.close().closeAllConnections();
+  });
+
+  /** Something that gives these replies one by one. */
+  async function scripted(
+    ...replies: { status: number; headers?: Record<string, string>; body?: string | Uint8Array }[]
+  ): Promise<{ readonly url: string; readonly asked: number }> {
+    let asked = 0;
+    const server = createServer((request, response) => {
+      const { status = 500, headers = {}, body } = replies[asked++] ?? {};
+      request.resume().on('end', () => response.writeHead(status, headers).end(body));
+    });
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return {
+      url,
+      get asked() {
+        return asked;
+      },
+    };
   }
 
   const work = (handle: (input: unknown) => unknown) =>
@@ -287,6 +312,16 @@ describe('JqClient', () => {
     expect(requests).toBe(2);
   });
 
+  it('a page of something in between says nothing of a job', async () => {
+    const page = { status: 404, headers: { 'content-type': 'text/html' }, body: '<html></html>' };
+    const odd = await scripted(page, { status: 204 }, page, {
+      status: 200,
+      body: encode({ status: 'queued' }),
+    });
+    await open({ master: odd.url }).cancel(NO_JOB);
+    await expect(open({ master: odd.url }).get(NO_JOB)).resolves.toMatchObject({ status: 'queued' });
+  });
+
   it('call with a signal that has aborted enqueues nothing', async () => {
     const signal = AbortSignal.abort(new Error('too late'));
     await expect(open().call(mail, { to: 'a' }, { signal })).rejects.toThrow('too late');
@@ -312,6 +347,39 @@ describe('JqClient', () => {
         reason: 'too far',
         error: { name: 'RangeError', code: 'FAR' },
       });
+    });
+
+    it.each([
+      ['a page', { status: 200, body: '<html></html>' }],
+      ['a page of 404', { status: 404, body: '<html></html>' }],
+      ['a page of 408', { status: 408, body: '<html></html>' }],
+      ['a redirection', { status: 302 }],
+      ['nothing', { status: 204 }],
+      ['an empty job', { status: 200 }],
+    ])('waits through %s of something in between', async (_, reply) => {
+      const odd = await scripted(reply, { status: 200, body: encode({ status: 'done', result: 7 }) });
+      await expect(firstValueFrom(open({ master: odd.url }).result(NO_JOB))).resolves.toBe(7);
+    });
+
+    it.each([
+      ['408', { status: 408 }],
+      ['a job that waits', { status: 200, body: encode({ status: 'queued' }) }],
+    ])('asks less and less often if it is answered at once with %s', async (_, reply) => {
+      const done = { status: 200, body: encode({ status: 'done', result: 7 }) };
+      const busy = await scripted(reply, reply, reply, reply, done);
+      const begun = performance.now();
+      await expect(firstValueFrom(open({ master: busy.url }).result(NO_JOB))).resolves.toBe(7);
+      expect(performance.now() - begun).toBeGreaterThan(700);
+    });
+
+    it('that waits before it asks again ends when the client is closed', async () => {
+      const busy = await scripted(...Array.from({ length: 6 }, () => ({ status: 408 })));
+      const client = open({ master: busy.url });
+      const result = firstValueFrom(client.result(NO_JOB));
+      const ended = expect(result).rejects.toThrow('closed');
+      await until(() => busy.asked > 0);
+      await client.close();
+      await ended;
     });
 
     it('sends nothing before it is subscribed, and stops when it is unsubscribed', async () => {

@@ -151,6 +151,40 @@ describe('pushes to workers', () => {
     expect(worker.pushes).toHaveLength(1);
   });
 
+  it.each([200, 204, 206, 400, 404, 410, 413, 500])(
+    'come again after a page of %d, which is no answer of the worker',
+    async (code) => {
+      const worker = await plainWorker((push, response) => {
+        worker.answer = accept;
+        response.writeHead(code, { 'content-type': 'text/html; charset=utf-8' });
+        response.end(code === 204 ? undefined : '<html></html>');
+      });
+      const worker_id = await master.register({ url: worker.url });
+      const id = await master.enqueue({ max_retry: 0 });
+      await untilStatus(id, 'running');
+      await expect(master.job(id)).resolves.toMatchObject({ body: { worker_id, retry_count: 0 } });
+      expect(worker.pushes).toHaveLength(2);
+    },
+  );
+
+  it.each(['application/msgpack', 'application/json'])(
+    'end a job that is refused with a body of %s',
+    async (type) => {
+      const worker = await plainWorker(status(400, { 'content-type': type }));
+      await master.register({ url: worker.url });
+      await untilStatus(await master.enqueue(), 'error');
+    },
+  );
+
+  it('are taken with 202, whatever its body is', async () => {
+    const worker = await plainWorker((_, response) =>
+      response.writeHead(202, { 'content-type': 'text/html' }).end('OK'),
+    );
+    await master.register({ url: worker.url });
+    await untilStatus(await master.enqueue(), 'running');
+    expect(worker.pushes).toHaveLength(1);
+  });
+
   it('never exceed max_jobs, and follow each report at once', async () => {
     let [running, most] = [0, 0];
     const worker = await plainWorker((push, response) => {

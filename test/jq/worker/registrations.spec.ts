@@ -48,4 +48,25 @@ describe('the registrations of a worker', () => {
     await registrations.withdraw(['mail']);
     await http.close();
   });
+
+  it('of many functions end without a warning', async () => {
+    const warnings: string[] = [];
+    const warned = ({ name }: Error) => warnings.push(name);
+    process.on('warning', warned);
+    const http = new MasterHttp({ master: master.url });
+    const inbox = new Inbox(100);
+    const registrations = new Registrations({
+      ...{ http, inbox, settings: { maxJobs: 100, maxBodyBytes: 1_000_000 }, name: 'worker', pulls: false },
+      onProblem: () => undefined,
+    });
+    const functions = Array.from({ length: 20 }, (_, n) => `mail-${n}`);
+    registrations.serve(functions);
+    const slots = new SlotTable(functions.map((fn) => [fn, 1]));
+    await registrations.during(slots, 'http://127.0.0.1:1', async () => undefined);
+    await Promise.all(registrations['all'].map((registration) => registration.ready()));
+    await registrations.withdraw(functions);
+    await http.close();
+    process.off('warning', warned);
+    expect(warnings).toEqual([]);
+  });
 });
