@@ -90,6 +90,17 @@ describe('JqClient', () => {
     });
   });
 
+  it.each([
+    [200, false],
+    [404, true],
+  ])(
+    'pings a master of another implementation, which has no such path: a page of %d',
+    async (status, connected) => {
+      const { url } = await scripted({ status, body: '<html></html>' });
+      await expect(open({ master: url }).ping('5s')).resolves.toMatchObject({ connected });
+    },
+  );
+
   describe('enqueue', () => {
     it.each([
       ['priority', { priority: 2 ** 31 }],
@@ -250,6 +261,13 @@ describe('JqClient', () => {
       },
     );
 
+    it('poll asks less and less often if it is answered at once', async () => {
+      const busy = await scripted(...Array.from({ length: 5 }, () => ({ status: 408 })));
+      const begun = performance.now();
+      await expect(open({ master: busy.url }).poll(NO_JOB, { timeout: '5m' })).resolves.toBeNull();
+      expect([busy.asked, performance.now() - begun > 700]).toEqual([5, true]);
+    });
+
     it.each([
       [0, ['0']],
       [1, ['1']],
@@ -314,10 +332,16 @@ describe('JqClient', () => {
 
   it('a page of something in between says nothing of a job', async () => {
     const page = { status: 404, headers: { 'content-type': 'text/html' }, body: '<html></html>' };
-    const odd = await scripted(page, { status: 204 }, page, {
-      status: 200,
-      body: encode({ status: 'queued' }),
-    });
+    const odd = await scripted(
+      page,
+      { status: 204 },
+      page,
+      { status: 302 },
+      {
+        status: 200,
+        body: encode({ status: 'queued' }),
+      },
+    );
     await open({ master: odd.url }).cancel(NO_JOB);
     await expect(open({ master: odd.url }).get(NO_JOB)).resolves.toMatchObject({ status: 'queued' });
   });

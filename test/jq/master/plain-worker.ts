@@ -22,6 +22,8 @@ export interface PlainWorker {
   readonly pushes: Push[];
   /** What it does with pushes from now on. @default 202 */
   answer: Answer;
+  /** What it does with a master that asks whether it is there. @default 405 */
+  probed: (response: ServerResponse) => void;
   close(): Promise<void>;
 }
 
@@ -34,8 +36,7 @@ export async function plainWorker(answer: Answer = accept): Promise<PlainWorker>
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      // A master that asks whether it is there.
-      if (request.method === 'HEAD') return void response.writeHead(405).end();
+      if (request.method === 'HEAD') return worker.probed(response);
       const bytes = Buffer.concat(chunks);
       const body = decode(bytes) as Omit<Push, 'bytes' | 'headers' | 'path'>;
       const push = { ...body, bytes, headers: request.headers, path: request.url ?? '' };
@@ -48,6 +49,7 @@ export async function plainWorker(answer: Answer = accept): Promise<PlainWorker>
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     pushes,
     answer,
+    probed: (response) => void response.writeHead(405).end(),
     close: async () => {
       living.delete(worker);
       server.closeAllConnections();

@@ -48,6 +48,7 @@ describe('pushes to workers', () => {
       pushTimeout: 500,
     });
     const there = await plainWorker();
+    there.probed = (response) => void response.writeHead(410, { 'content-type': 'text/html' }).end();
     const left = await plainWorker();
     const worker = await http.register({ url: there.url });
     await http.register({ url: left.url });
