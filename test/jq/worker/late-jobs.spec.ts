@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { decode, encode } from '@msgpack/msgpack';
 import { defineJob } from '../../../lib/job/job-definition.js';
@@ -97,32 +98,38 @@ describe('a job that is read late', () => {
     expect([lost, ran]).toEqual([2, [id]]);
   });
 
-  it('because the reply to its pull was lost goes to another worker if the slot is taken by then', async () => {
-    let lost = 0;
-    const paused = gate<() => void>();
-    const url = await proxyTo({
-      after: (what, status, response) => {
-        if (!what.startsWith('POST /worker/pull') || status !== 200 || lost++ > 0) return false;
-        paused.open(() => cut(response));
-        return true;
-      },
-    });
-    const ran: string[] = [];
-    const work = (name: string, master_: string) =>
-      runWorker(
-        jq({ master: master_, onProblem: () => undefined }),
-        defineJob('mail', { codec: messagePack }),
-        () => void ran.push(name),
-      );
-    const { worker: first } = await work('paused', url);
-    const id = await master.enqueue({ name: 'mail', max_retry: 0, timeout: 3600 });
-    const breakLine = await paused.passed;
-    first.setConcurrency('mail', 0);
-    breakLine();
-    await work('other', master.url);
-    await isDone(id);
-    expect(ran).toEqual(['other']);
-  });
+  it.each([
+    ['lost', cut],
+    ['lost behind a proxy', (response: ServerResponse) => response.writeHead(502).end()],
+  ])(
+    'because the reply to its pull was %s goes to another worker if the slot is taken by then',
+    async (_, lose) => {
+      let lost = 0;
+      const paused = gate<() => unknown>();
+      const url = await proxyTo({
+        after: (what, status, response) => {
+          if (!what.startsWith('POST /worker/pull') || status !== 200 || lost++ > 0) return false;
+          paused.open(() => lose(response));
+          return true;
+        },
+      });
+      const ran: string[] = [];
+      const work = (name: string, master_: string) =>
+        runWorker(
+          jq({ master: master_, onProblem: () => undefined }),
+          defineJob('mail', { codec: messagePack }),
+          () => void ran.push(name),
+        );
+      const { worker: first } = await work('paused', url);
+      const id = await master.enqueue({ name: 'mail', max_retry: 0, timeout: 3600 });
+      const breakLine = await paused.passed;
+      first.setConcurrency('mail', 0);
+      breakLine();
+      await work('other', master.url);
+      await isDone(id);
+      expect(ran).toEqual(['other']);
+    },
+  );
 
   it.each([
     ['is asked for', {}, 1],
