@@ -155,7 +155,7 @@ describe('pushes to workers', () => {
   it.each([200, 204, 206, 400, 404, 410, 413, 500])(
     'come again after a page of %d, which is no answer of the worker',
     async (code) => {
-      const worker = await plainWorker((push, response) => {
+      const worker = await plainWorker((_, response) => {
         worker.answer = accept;
         response.writeHead(code, { 'content-type': 'text/html; charset=utf-8' });
         response.end(code === 204 ? undefined : '<html></html>');
