@@ -4,6 +4,7 @@ import { realNow } from '../../job/real-time.js';
 import type { WorkerJob } from '../wire/worker-job.js';
 import type { Registration } from './registration.js';
 import { ReplayCache } from './replay-cache.js';
+import { Turns } from './turns.js';
 
 /** How long a pushed job waits for a claim: a running worker claims again almost at once. */
 const PATIENCE_MS = 100;
@@ -60,6 +61,8 @@ export class Inbox {
   onRoom: () => void = () => undefined;
   /** Called with a job that the master has given to this worker, and that no claim has returned: it has to go back. */
   onUnclaimed: (job: HeldJob) => void = () => undefined;
+  /** Of registrations whose pushes were refused. */
+  readonly turns = new Turns();
   private readonly held = new Map<string, HeldJob>();
   private readonly claimed = new WeakMap<Claim, HeldJob>();
   /** Those of them that no claim has returned yet, in order: ready, or with the push whose answer they wait for. */
@@ -74,6 +77,11 @@ export class Inbox {
   /** Whether it holds as many jobs as all functions together may run. */
   get isFull(): boolean {
     return this.held.size >= this.maxJobs;
+  }
+
+  /** Whether it has no place for a push: those that are kept are for jobs that are being pulled. */
+  get isCrowded(): boolean {
+    return this.held.size + this.turns.kept >= this.maxJobs;
   }
 
   /** Resolves when a claim has taken the job, or none will. A pulled job has no `request`. */
@@ -167,8 +175,13 @@ export class Inbox {
       if (request && typeof this.taken.get(former) === 'object') this.beginAfter(request, former);
       return 'taken';
     }
-    if (request && (this.isFull || registration.held.size >= registration.maxJobs)) return 'full';
-    const free = (this.waiting?.slots.of(claim.fn) ?? 0) - this.takenOf(claim.fn);
+    if (request && registration.held.size >= registration.maxJobs) return 'full';
+    if (request && this.isCrowded) {
+      this.turns.join(registration);
+      return 'full';
+    }
+    const kept = request ? this.turns.keptFor(claim.fn) : 0;
+    const free = (this.waiting?.slots.of(claim.fn) ?? 0) - this.takenOf(claim.fn) - kept;
     if (free <= 0 || this.isFull) return undefined;
     // A job that arrives again was taken from this worker before.
     if (former) this.lose(former);
@@ -226,7 +239,11 @@ export class Inbox {
       };
       const leave = () => end('unclaimed');
       const arrival = { job, request, end };
-      const timer = setTimeout(leave, request ? PATIENCE_MS : PULLED_PATIENCE_MS);
+      const late = () => {
+        if (request) this.turns.join(job.registration);
+        leave();
+      };
+      const timer = setTimeout(late, request ? PATIENCE_MS : PULLED_PATIENCE_MS);
       request?.onGone(leave);
       this.arrivals.add(arrival);
     });

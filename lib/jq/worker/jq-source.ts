@@ -212,7 +212,15 @@ class JqSource implements JobSource, SourceMonitor {
   /** The attempt lets the master recognize repeated and stale outcomes. */
   private async report(outcome: Outcome): Promise<boolean> {
     const job = this.inbox.release(outcome.claim);
-    return job ? this.reports.send(job, outcome) : false;
+    if (!job) return false;
+    const { registration } = job;
+    registration.reporting += 1;
+    try {
+      return await this.reports.send(job, outcome);
+    } finally {
+      registration.reporting -= 1;
+      this.registrations.pull();
+    }
   }
 }
 

@@ -51,6 +51,20 @@ export class Puller {
       .finally(() => (this.pulling = false));
   }
 
+  /** Pulls a job if there is one now. False if there is none, or no answer. */
+  async pullOne(): Promise<boolean> {
+    const { registration, onJob } = this.options;
+    try {
+      const pulled = await this.pull(0);
+      registration.signal.throwIfAborted();
+      if (pulled) onJob(pulled);
+      return pulled !== undefined;
+    } catch {
+      // A master may know no pulls.
+      return false;
+    }
+  }
+
   private async pullWhileWanted(): Promise<void> {
     const { registration, wanted, onJob, onProblem } = this.options;
     const { signal } = registration;

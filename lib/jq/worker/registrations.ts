@@ -31,7 +31,7 @@ export interface RegistrationsParts {
 export class Registrations {
   private all: readonly Registration[] = [];
   private functions: ReadonlySet<string> = new Set();
-  private readonly pullers = new Map<string, Puller[]>();
+  private readonly pullers = new Map<Registration, Puller>();
   /** The free slots of the waiting claim. */
   private slots: FreeSlots | undefined;
 
@@ -72,10 +72,11 @@ export class Registrations {
     }
   }
 
-  /** Pulls jobs for functions whose handlers wait. */
+  /** Pulls jobs for functions whose handlers wait; if they are pushed, only for those that were refused. */
   pull(): void {
-    for (const fn of this.slots?.functions() ?? [])
-      for (const puller of this.pullers.get(fn) ?? []) puller.want();
+    if (!this.parts.pulls) return this.pullInTurn();
+    const waiting = this.slots?.functions() ?? [];
+    for (const [{ fn }, puller] of this.pullers) if (waiting.includes(fn)) puller.want();
   }
 
   ping(): void {
@@ -85,9 +86,12 @@ export class Registrations {
   /** Ends the registrations of these functions. */
   async withdraw(functions: readonly string[]): Promise<void> {
     const withdrawn = this.all.filter(({ fn }) => functions.includes(fn));
-    for (const fn of functions) this.pullers.delete(fn);
     this.functions = new Set(this.served().filter((fn) => !functions.includes(fn)));
     this.all = this.all.filter((each) => !withdrawn.includes(each));
+    for (const registration of withdrawn) {
+      this.pullers.delete(registration);
+      this.parts.inbox.turns.leave(registration);
+    }
     const deadline = AbortSignal.timeout(LEAVE_TIMEOUT_MS);
     // One listener for each of them, and for each of their requests.
     setMaxListeners(0, deadline);
@@ -105,7 +109,7 @@ export class Registrations {
 
   /** Registers a further worker if there are more held and free slots than were announced. */
   private announce(fn: string, free: number, url: string | undefined): void {
-    const { http, inbox, settings, name, pulls, onProblem } = this.parts;
+    const { http, inbox, settings, name, onProblem } = this.parts;
     const missing = this.missing(fn, free);
     if (missing <= 0 || !this.functions.has(fn)) return;
     const registration = new Registration({
@@ -120,7 +124,30 @@ export class Registrations {
     });
     this.all = [...this.all, registration];
     registration.ready().catch(() => undefined);
-    if (pulls) this.pullers.set(fn, [...(this.pullers.get(fn) ?? []), this.puller(registration)]);
+    this.pullers.set(registration, this.puller(registration));
+  }
+
+  /** Gives free places to functions whose pushes were refused. */
+  private pullInTurn(): void {
+    const { inbox } = this.parts;
+    while (!inbox.isCrowded) {
+      const next = inbox.turns.begin((each) => this.hasRoom(each));
+      if (!next) return;
+      void this.pullers
+        .get(next)
+        ?.pullOne()
+        .then((hasJob) => {
+          inbox.turns.end(next, hasJob);
+          this.pullInTurn();
+        });
+    }
+  }
+
+  /** Whether it has a slot, here and at the master. */
+  private hasRoom({ fn, workerId, held, reporting, maxJobs }: Registration): boolean {
+    if (workerId === undefined || held.size + reporting >= maxJobs) return false;
+    const { inbox } = this.parts;
+    return (this.slots?.of(fn) ?? 0) > inbox.takenOf(fn) + inbox.turns.keptFor(fn);
   }
 
   private missing(fn: string, free: number): number {
