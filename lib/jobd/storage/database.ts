@@ -2,6 +2,7 @@ import { toCause } from '../../job/cause.js';
 import { CompiledQuery, Kysely, sql } from 'kysely';
 import { retry } from '../../batching/retry.js';
 import { withDeadline } from '../../job/clock.js';
+import { reasonOf } from '../../job/error-info.js';
 import { messageOf } from '../../job/errors.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import type { DatabaseLocation } from './database-location.js';
@@ -84,7 +85,7 @@ export class Database {
     } catch (error) {
       opened.cut();
       await queries.destroy().catch(() => undefined);
-      throw new DatabaseSetupError(`The database can't be used: ${messageOf(error)}. Check its settings.`, {
+      throw new DatabaseSetupError(`The database can't be used: ${reasonOf(error)}. Check its settings.`, {
         cause: toCause(error),
       });
     }
@@ -201,7 +202,7 @@ export class Database {
   private sayDown(error: unknown): void {
     if (isContention(error) || this.down) return;
     this.down = { problem: messageOf(error) };
-    this.log.error(`The database doesn't answer: ${messageOf(error)}. It is asked again until it does.`);
+    this.log.error(`The database doesn't answer: ${reasonOf(error)}. It is asked again until it does.`);
   }
 }
 

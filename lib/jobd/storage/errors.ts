@@ -1,4 +1,5 @@
 import { toCause } from '../../job/cause.js';
+import { reasonOf } from '../../job/error-info.js';
 import { GearMonkeyError, messageOf } from '../../job/errors.js';
 
 /** A database that can't be used as it is set up; raised at startup. */
@@ -15,9 +16,10 @@ export class DatabaseError extends GearMonkeyError {
   readonly code = 'JOBD_DATABASE';
 
   constructor(what: string, cause: unknown) {
-    super(`${what}: ${messageOf(cause)}. Check that the database is up, reachable, and lets us in.`, {
-      cause: toCause(cause),
-    });
+    const remedy = 'Check that the database is up, reachable, and lets us in.';
+    // One of ours ends with it.
+    const why = cause instanceof DatabaseError ? cause.message : `${reasonOf(cause)}. ${remedy}`;
+    super(`${what}: ${why}`, { cause: toCause(cause) });
   }
 }
 

@@ -1,6 +1,6 @@
 import { toCause } from '../../job/cause.js';
 import { sql, type RawBuilder } from 'kysely';
-import { messageOf } from '../../job/errors.js';
+import { reasonOf } from '../../job/error-info.js';
 import type { Database } from './database.js';
 import { DatabaseSetupError, isContention, isForbidden } from './errors.js';
 import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
@@ -101,7 +101,8 @@ async function create(database: Database, name: string, statements: readonly Sta
 }
 
 async function hasTable(database: Database, name: string): Promise<boolean> {
-  const probe = (queries: JobdDatabase) => sql`select 1 from ${sql.table(name)} limit 0`.execute(queries);
+  // All columns: the driver refuses some names, whatever the row.
+  const probe = (queries: JobdDatabase) => sql`select * from ${sql.table(name)} limit 0`.execute(queries);
   try {
     await unlessInTheWay(database, probe);
     return true;
@@ -143,7 +144,7 @@ function hasCode(error: unknown, codes: ReadonlySet<string>): boolean {
 }
 
 function failed(name: string, cause: unknown): DatabaseSetupError {
-  return new DatabaseSetupError(`The table '${name}' can't be used: ${messageOf(cause)}.`, {
+  return new DatabaseSetupError(`The table '${name}' can't be used: ${reasonOf(cause)}.`, {
     cause: toCause(cause),
   });
 }

@@ -68,6 +68,15 @@ describe('the storage on MariaDB', () => {
     await expect(nobody).rejects.toThrow(/^(?!.*s3cret).*ECONNREFUSED/);
   });
 
+  it('does not start on a table with a column whose name the driver refuses', async () => {
+    const rows = await jobs.table(seedTable);
+    await rows.execute(`ALTER TABLE ${rows.table} ADD COLUMN \`__proto__\` int`);
+    await expect(jobs.daemon(rows.options())).rejects.toMatchObject({
+      code: 'JOBD_DATABASE_SETUP',
+      message: expect.stringMatching(/^The table '.*' can't be used: .*__proto__.*[^.]\.$/),
+    });
+  });
+
   it('says what to do if it may not create its tables, and works once they exist', async () => {
     const rows = await jobs.table(seedTable);
     await rows.execute(`CREATE USER 'u${rows.table}'@'%' IDENTIFIED BY 'pw'`);
