@@ -148,7 +148,7 @@ export class Inbox {
   }
 
   /** There is room again: gives it to arrived jobs, and asks for more. */
-  private makeUse(): void {
+  makeUse(): void {
     this.takeArrivals();
     this.onRoom();
   }

@@ -138,7 +138,7 @@ export class Registrations {
         ?.pullOne()
         .then((hasJob) => {
           inbox.turns.end(next, hasJob);
-          this.pullInTurn();
+          inbox.makeUse();
         });
     }
   }
