@@ -21,22 +21,37 @@ interface Channel {
   readonly subscribed: Promise<void>;
   readonly acknowledge: () => void;
   readonly refuse: (error: unknown) => void;
+  /** Whether Redis has allowed it before. */
+  wasAllowed: boolean;
+}
+
+interface Denial {
+  readonly name: string;
+  readonly error: unknown;
 }
 
 /** A connection that only subscribes sends no commands, so pings find out whether it is alive. */
 const PING_MS = 1000;
 /** If all listeners are patient, only one of this many pings is sent. */
 const PATIENT_PINGS = 4;
+/** How many denied channels one line names. */
+const MAX_NAMED = 5;
 
-/** Shares one subscription per channel among all listeners, on one connection, and renews it after a reconnect. */
+/**
+ * Shares one subscription per channel among all listeners, on one connection, and renews it after a reconnect, and once the
+ * user has a right again that it had lost.
+ */
 export class ChannelHub {
   private readonly channels = new Map<string, Channel>();
+  /** Channels that were allowed, and are denied now: each second they are asked for again. */
+  private readonly denied = new Set<string>();
+  private isAskingAgain = false;
   private attached = false;
   #endPings?: () => void;
   private pingsLeft = 0;
   private closed = false;
 
-  /** @param log gets a line for each channel that an ACL denies */
+  /** @param log gets a line when an ACL denies channels */
   constructor(
     private readonly connection: RedisConnection,
     private readonly log?: ConnectionLog,
@@ -78,7 +93,10 @@ export class ChannelHub {
       refuse = reject;
     });
     subscribed.catch(() => undefined);
-    const channel: Channel = { listeners: new Set(), subscribed, acknowledge, refuse };
+    const channel: Channel = {
+      ...{ listeners: new Set(), subscribed, acknowledge, refuse },
+      wasAllowed: false,
+    };
     this.channels.set(name, channel);
     if (this.connection.isReady)
       void this.connection.ready().then((client) => this.subscribe(client, [name]));
@@ -89,6 +107,7 @@ export class ChannelHub {
     if (!channel.listeners.delete(listener) || channel.listeners.size > 0) return;
     if (this.channels.get(name) !== channel) return;
     this.channels.delete(name);
+    this.denied.delete(name);
     if (!this.connection.isReady) return;
     this.connection
       .ready()
@@ -108,7 +127,19 @@ export class ChannelHub {
         if (again) this.resync();
       });
     });
-    this.#endPings = repeat(PING_MS, () => void this.ping());
+    this.#endPings = repeat(PING_MS, () => {
+      void this.ping();
+      void this.askAgain();
+    });
+  }
+
+  private async askAgain(): Promise<void> {
+    const before = this.denied.size;
+    if (before === 0 || this.isAskingAgain || !this.connection.isReady) return;
+    this.isAskingAgain = true;
+    await this.subscribe(await this.connection.ready(), [...this.denied]);
+    this.isAskingAgain = false;
+    if (this.denied.size < before) this.resync();
   }
 
   /** If no reply comes within the connection's limit, the socket is replaced. */
@@ -129,44 +160,64 @@ export class ChannelHub {
 
   /** Resolves when each is acknowledged or denied. If the connection breaks, the next `ready` subscribes again. */
   private async subscribe(client: Redis | Cluster, names: readonly string[]): Promise<void> {
-    const wanted = names.filter((name) => this.channels.has(name));
-    if (wanted.length === 0) return;
-    try {
-      await client.subscribe(...wanted);
-      for (const name of wanted) this.channels.get(name)?.acknowledge();
-    } catch (error) {
-      await this.subscribeAgain(client, wanted, error);
-    }
+    const denials = await this.ask(client, names);
+    const added = denials.filter((denial) => this.deny(denial));
+    if (added.length > 0) this.log?.warn(denialLine(added));
   }
 
-  /** One channel that an ACL denies fails the whole command, so each is then subscribed to by itself. */
-  private async subscribeAgain(
+  private async ask(client: Redis | Cluster, names: readonly string[]): Promise<Denial[]> {
+    const wanted = names.filter((name) => this.channels.has(name));
+    if (wanted.length === 0) return [];
+    try {
+      await client.subscribe(...wanted);
+    } catch (error) {
+      return this.refused(client, wanted, error);
+    }
+    for (const name of wanted) this.allow(name);
+    return [];
+  }
+
+  /** One channel that an ACL denies fails the whole command, so each is then asked for by itself. */
+  private async refused(
     client: Redis | Cluster,
     names: readonly string[],
     error: unknown,
-  ): Promise<void> {
-    if (!isReply(error) || !this.connection.isReady) return;
+  ): Promise<Denial[]> {
+    if (!isReply(error) || !this.connection.isReady) return [];
     if (isDenied(error)) {
-      const [only] = names;
-      if (names.length === 1 && only !== undefined) this.deny(only, error);
-      else await Promise.all(names.map((name) => this.subscribe(client, [name])));
-    } else if (isTransientReply(error)) {
-      await pauseAfter(error);
-      await this.subscribe(client, names);
-    } else {
-      this.connection.renew();
+      if (names.length === 1) return names.map((name) => ({ name, error }));
+      return (await Promise.all(names.map((name) => this.ask(client, [name])))).flat();
     }
+    if (isTransientReply(error)) {
+      await pauseAfter(error);
+      return this.ask(client, names);
+    }
+    this.connection.renew();
+    return [];
   }
 
-  /** Forgets the channel, so that the next `listen` tries again: the ACL may have changed. */
-  private deny(name: string, error: unknown): void {
+  private allow(name: string): void {
     const channel = this.channels.get(name);
-    this.channels.delete(name);
-    channel?.refuse(error);
-    this.log?.warn(
-      `Redis denies the channel "${name}", so its messages are not received: ${messageOf(error)}. ` +
-        'Allow it in the ACL of this user.',
-    );
+    if (!channel) return;
+    channel.wasAllowed = true;
+    channel.acknowledge();
+    this.denied.delete(name);
+  }
+
+  /**
+   * Keeps the listeners of a channel that was allowed before, as in an outage. Another is forgotten, so that the next `listen` asks
+   * again. Returns whether it was not denied already.
+   */
+  private deny({ name, error }: Denial): boolean {
+    const channel = this.channels.get(name);
+    if (!channel || this.denied.has(name)) return false;
+    if (channel.wasAllowed) {
+      this.denied.add(name);
+    } else {
+      this.channels.delete(name);
+      channel.refuse(error);
+    }
+    return true;
   }
 
   private resync(): void {
@@ -180,7 +231,15 @@ export class ChannelHub {
   }
 }
 
-/** Waiting does not help against an ACL. */
+function denialLine(denials: readonly Denial[]): string {
+  const names = denials.slice(0, MAX_NAMED).map(({ name }) => `"${name}"`);
+  const more = denials.length > MAX_NAMED ? ` and ${denials.length - MAX_NAMED} more` : '';
+  return (
+    `Redis denies the channel${denials.length > 1 ? 's' : ''} ${names.join(', ')}${more}, so no messages come there: ` +
+    `${messageOf(denials[0]?.error)}. Allow SUBSCRIBE and these channels in the ACL of this user.`
+  );
+}
+
 function isDenied(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOPERM');
 }

@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import { defineJob } from '../../lib/job/job-definition.js';
+import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
 import { useRedisServer } from '../support/use-redis.js';
@@ -9,14 +11,14 @@ const USER = 'worker';
 /** More than one call takes. */
 const LARGE = 'x'.repeat(400_000);
 
-describe('A worker that loses a right while it runs, and gets it again', () => {
+describe('A program that loses a right while it runs, and gets it again', () => {
   const server = useRedisServer();
   let actors: RedisActors;
   let user: RedisActors;
   let fn = '';
   const set = (...rights: string[]) => server.redis.acl('SETUSER', USER, ...rights);
   stopWorkersAfterEach();
-  afterEach(() => set('+@all'));
+  afterEach(() => set('+@all', '&*', '~*'));
   beforeAll(async () => {
     await set('on', '>secret', '~*', '&*', '+@all');
     actors = new RedisActors(server.url);
@@ -103,5 +105,65 @@ describe('A worker that loses a right while it runs, and gets it again', () => {
     await eventually(() => expect(runs).toBe(3));
     await set('+@all');
     await job.result({ timeout: '20s' });
+  });
+
+  const loseChannels = async () => {
+    await server.redis.config('RESETSTAT');
+    await set('resetchannels');
+    await refused();
+  };
+
+  it('waits for jobs that end meanwhile, and observes and calls as before: channels', async () => {
+    const [client, other] = [user.client(), actors.client()];
+    const mayEnd = gate();
+    let slow = 0;
+    const handle = async (input: unknown) => {
+      slow += input === 'slow' ? 1 : 0;
+      await mayEnd.passed;
+      return input;
+    };
+    await runWorker(actors.source(), fn, handle, { concurrency: 4 });
+    const ended: string[] = [];
+    const paused: boolean[] = [];
+    const observed = client
+      .events(fn)
+      .subscribe(({ type, id }) => void (type === 'finish' && ended.push(String(id))));
+    observed.add(client.watchPaused(fn).subscribe((is) => void paused.push(is)));
+    const job = await client.run(fn, 'slow');
+    const [waiting, called] = [job.result(), client.call(fn, 'slow')];
+    await eventually(() => expect([slow, paused]).toEqual([2, [false]]));
+    await loseChannels();
+    await expect(client.call(fn, 'refused')).rejects.toMatchObject({ code: 'REFUSED' });
+    mayEnd.open();
+    await eventually(async () => expect((await job.get()).state).toBe('succeeded'));
+    await other.pause(fn);
+    await set('&*');
+    await expect(Promise.all([waiting, called])).resolves.toEqual(['slow', 'slow']);
+    await eventually(() => expect(paused.at(-1)).toBe(true));
+    await other.resume(fn);
+    await eventually(() => expect(paused.at(-1)).toBe(false));
+    const last = await client.run(fn, 'last');
+    await last.result();
+    await eventually(() => expect(ended).toContain(String(last.id)));
+    observed.unsubscribe();
+  });
+
+  it('tells handlers of cancellations: channels', async () => {
+    const reasons: unknown[] = [];
+    let runs = 0;
+    await runWorker(user.source(), fn, async (_, { signal }) => {
+      runs += 1;
+      await once(signal, 'abort');
+      reasons.push(signal.reason);
+    });
+    await loseChannels();
+    await set('&*');
+    await eventually(async () =>
+      expect(await server.redis.pubsub('NUMSUB', `cancel:${fn}`)).toEqual([`cancel:${fn}`, 1]),
+    );
+    const job = await actors.client().run(fn, 1);
+    await eventually(() => expect(runs).toBe(1));
+    await job.cancel();
+    await eventually(() => expect(reasons).toEqual([expect.objectContaining({ code: 'JOB_CANCELLED' })]));
   });
 });

@@ -16,7 +16,7 @@ describe('ChannelHub', () => {
 
   beforeEach(async () => {
     [warnings, heard] = [[], []];
-    await server.redis.call('ACL', 'SETUSER', 'app', 'reset', 'on', '>s3cret', '+@all', '&good*', '&late');
+    await server.redis.call('ACL', 'SETUSER', 'app', 'reset', 'on', '>s3cret', '+@all', '&good*', '&late*');
     const { port } = server;
     const connection = { host: '127.0.0.1', port, username: 'app', password: 's3cret' };
     hub = new ChannelHub(new RedisConnection(connection, 'subscriber'), {
@@ -34,6 +34,14 @@ describe('ChannelHub', () => {
     });
   };
   const cut = () => server.redis.client('KILL', 'TYPE', 'PUBSUB');
+  const allow = (...channels: string[]) =>
+    server.redis.call('ACL', 'SETUSER', 'app', 'resetchannels', ...channels);
+  const refusedAgain = async () => {
+    await server.redis.config('RESETSTAT');
+    await eventually(async () =>
+      expect(await server.redis.info('errorstats')).toContain('errorstat_NOPERM:'),
+    );
+  };
 
   it('receives allowed channels after a reconnect even if the ACL denies others', async () => {
     await listen('good');
@@ -44,14 +52,38 @@ describe('ChannelHub', () => {
     await hears('good2');
   });
 
-  it('logs a channel that is denied and was allowed before, and keeps the others', async () => {
+  it('keeps listeners of channels that are denied and were allowed before, and has them look again once these are allowed', async () => {
+    let missed = 0;
+    const resync = () => (missed += 1);
     await listen('late');
-    await listen('good');
-    await server.redis.call('ACL', 'SETUSER', 'app', 'resetchannels', '&good*');
-    await cut();
+    await listen('later');
+    await hub.listen('good', { message: (text) => heard.push(text), resync });
+    await allow('&good*');
     await hears('good');
     await eventually(() => expect(warnings.length).toBeGreaterThan(0));
-    expect(warnings).toEqual([expect.stringContaining('Redis denies the channel "late"')]);
+    expect(warnings).toEqual([expect.stringMatching(/^Redis denies the channels "late", "later", .*NOPERM/)]);
+    await eventually(() => expect(missed).toBe(1));
+    await refusedAgain();
+    expect(missed).toBe(1);
+    await allow('&good*', '&late');
+    await hears('late');
+    await eventually(() => expect(missed).toBe(2));
+    await allow('&good*', '&late*');
+    await hears('later');
+    await eventually(() => expect(missed).toBe(3));
+    expect(warnings).toHaveLength(1);
+  });
+
+  it('does not ask again for a denied channel without listeners', async () => {
+    const stop = await listen('late');
+    await listen('good');
+    await allow('&good*');
+    await eventually(() => expect(warnings).toHaveLength(1));
+    stop();
+    await expect(listen('late')).rejects.toThrow('NOPERM');
+    await allow('&good*', '&late');
+    await listen('late');
+    await hears('late');
   });
 
   it('subscribes again to a channel that was denied', async () => {

@@ -42,10 +42,10 @@ export function openConnections({ connection, prefix }: QlessServer, log?: Conne
     ...toPlainConnection(connection, 'qless-keeper'),
     blocking: () => new RedisConnection(connection, 'qless-blocking'),
     hub: () => {
-      if (onCluster) return new ChannelHub(nodeConnection(commands, connection, 'qless-subscriber'));
+      if (onCluster) return new ChannelHub(nodeConnection(commands, connection, 'qless-subscriber'), log);
       const subscriber = new RedisConnection(connection, 'qless-subscriber');
       commands.onDemoted(() => subscriber.renew());
-      return new ChannelHub(subscriber);
+      return new ChannelHub(subscriber, log);
     },
   };
 }
