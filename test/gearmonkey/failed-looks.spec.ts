@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { claimOne } from '../contract/claiming.js';
+import { claimOne, retry } from '../contract/claiming.js';
 import { CommandTrace } from '../support/command-trace.js';
 import { eventually } from '../support/until.js';
 import { useRedisServer } from '../support/use-redis.js';
@@ -41,6 +41,21 @@ describe('A worker whose calls fail, since the server refuses to write', () => {
       expect(said.slice(said.lastIndexOf('-1') + 1)).toContain('3000');
       expect(said).toContain('-1');
     });
+    await source.close();
+  });
+
+  it('logs what it could not do, and for which function', async () => {
+    const fn = server.fn();
+    const problems: string[] = [];
+    actors = new RedisActors(server.url);
+    const source = actors.source({ lease: LEASE_MS, onProblem: (message) => void problems.push(message) });
+    await source.open([fn]);
+    await actors.client().run(fn, 1);
+    await source.settle([retry(await claimOne(source, fn), 900)]);
+    await server.redis.acl('SETUSER', 'default', '-@scripting');
+    await eventually(() => expect(problems.join('\n')).toMatch(`Looking for jobs of "${fn}"`));
+    await server.redis.acl('SETUSER', 'default', '+@all');
+    expect(problems.filter((problem) => problem.startsWith('NOPERM'))).toEqual([]);
     await source.close();
   });
 });

@@ -36,11 +36,13 @@ export class Claimer implements NotifierListener {
   private readonly failures = new CallFailures();
   readonly notifier: Notifier;
   private readonly plainJobs: PlainJobs;
-  private readonly delays = new ShortDelays((fn) => this.returned(this.notifier.look(fn)));
+  private readonly delays = new ShortDelays((fn) =>
+    this.report(`Looking for jobs of "${fn}" that are due`, this.notifier.look(fn)),
+  );
   /** One object instead of several fields with functions, which would live until a full garbage collection. */
   private waiting: { answer(claims: readonly Claim[]): void } | undefined;
   private slots: FreeSlots | undefined;
-  private readonly spare = new SpareClaims((claims) => this.returned(this.giveBack(claims)));
+  private readonly spare = new SpareClaims((claims) => this.returned(claims));
 
   constructor(private readonly parts: ClaimerParts) {
     const { connections, worker, duties } = parts;
@@ -183,9 +185,8 @@ export class Claimer implements NotifierListener {
     let calls = this.functions.get(fn);
     if (!calls) {
       const { connections, options, keys, kept, ...others } = this.parts;
-      const failed = (error: unknown) => others.problems.report(`limit ${fn}`, messageOf(error));
       const rulesOf = (one: string) => ({ isLimited: keys.has(one), keep: kept.of(one) });
-      const storeLimit = () => keys.store([fn]).catch(failed);
+      const storeLimit = () => this.report(`Storing the limit of "${fn}" again`, keys.store([fn]));
       const onAwaited = () => others.onAwaited(fn);
       const told = { connection: connections.commands, rulesOf, storeLimit, onAwaited };
       const { failures } = this;
@@ -231,7 +232,8 @@ export class Claimer implements NotifierListener {
     const { frame, problems } = this.parts;
     if (dropped.length > 0) problems.report(`dropped ${fn}`, droppedLine(fn, dropped));
     if (plain) this.plainJobs.saw(fn);
-    if (unfiled.length > 0) this.returned(this.settle(this.parts.keys.file(fn, unfiled)));
+    if (unfiled.length > 0)
+      void this.report(`Giving jobs of "${fn}" their keys`, this.settle(this.parts.keys.file(fn, unfiled)));
     frame.replied();
     this.states.apply(fn, claims.length === asked ? 'filled' : 'short');
     this.states.expect(fn, wait);
@@ -239,11 +241,19 @@ export class Claimer implements NotifierListener {
     if (claims.length === 0) return;
     if (this.waiting) this.answer(claims);
     else if (this.hasSlots(fn)) this.spare.keep(claims);
-    else this.returned(this.giveBack(claims));
+    else this.returned(claims);
   }
 
-  private returned(settled: Promise<unknown>): void {
-    settled.catch((error: unknown) => this.parts.problems.report('back', messageOf(error)));
+  private returned(claims: readonly Claim[]): void {
+    const functions = [...new Set(claims.map(({ fn }) => `"${fn}"`))].join(', ');
+    void this.report(`Giving back jobs of ${functions}`, this.giveBack(claims));
+  }
+
+  /** Never rejects: what fails is done later, by this worker or others. */
+  private async report(what: string, trying: Promise<unknown>): Promise<void> {
+    await trying.catch((error: unknown) =>
+      this.parts.problems.report(what, `${what} failed: ${messageOf(error)}`),
+    );
   }
 
   /** Releases claims, newest first, so that the oldest ends up in front. */
