@@ -155,15 +155,15 @@ export class RedisConnection {
   }
 
   /**
-   * As `insist`, for a write of a running job: it also waits while the server refuses writes, or its user lacks the right.
+   * As `insist`, for what a running job reads or writes: it also waits while the server refuses that, or its user lacks the right.
    *
    * @param onRefused called with each such refusal
    */
-  insistOnWrite<T>(
-    write: (client: Redis | Cluster) => Promise<T>,
+  insistForJob<T>(
+    question: (client: Redis | Cluster) => Promise<T>,
     onRefused: (error: unknown) => void,
   ): Promise<T> {
-    return retryWhileUnreachable(async (left) => write(await this.ready(left)), {
+    return retryWhileUnreachable(async (left) => question(await this.ready(left)), {
       timeout: Infinity,
       mayPass: (error) => isOutage(error) || isRefusedWrite(error),
       onFailure: (error) => {

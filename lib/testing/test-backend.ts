@@ -274,7 +274,7 @@ export class TestBackend {
 
   private recordsOf(): JobRecords {
     const ask = <T>(call: (redis: Redis | Cluster) => Promise<T>) => this.ask(call);
-    const [commands, keys] = [{ insist: ask, insistOnWrite: ask }, this.keysOf];
+    const [commands, keys] = [{ insist: ask, insistForJob: ask }, this.keysOf];
     return {
       steps: new RedisSteps(commands, keys, () => this.options.clock.now()),
       streams: new StreamWriter(commands, keys),

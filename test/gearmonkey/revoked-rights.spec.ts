@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
+import type { RunningJob } from 'nestjs-gearmonkey';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
@@ -105,6 +106,65 @@ describe('A program that loses a right while it runs, and gets it again', () => 
     await eventually(() => expect(runs).toBe(3));
     await set('+@all');
     await job.result({ timeout: '20s' });
+  });
+
+  const readers = {
+    step: (job: RunningJob) => job.step('one', () => 'done'),
+    waitFor: (job: RunningJob) => job.waitFor('go', { timeout: '1m' }),
+    parents: async (job: RunningJob) => (await job.parents())[0]?.output,
+  };
+
+  describe.each(Object.entries(readers))('runs a job that reads meanwhile: job.%s', (_, reads) => {
+    it.each([
+      ['of all commands', '-@all'],
+      ['of reading', '-hmget', '-lrange'],
+      ['to all keys', 'resetkeys'],
+    ])('the right %s', async (_, ...rights) => {
+      const problems: string[] = [];
+      const mayRead = gate();
+      let runs = 0;
+      const source = user.source({ onProblem: (message) => void problems.push(message) });
+      const handle = async (input: unknown, job: RunningJob) => {
+        if (input === 'parent') return 'done';
+        runs += 1;
+        // The first run of a job has no steps to read.
+        if (runs === 1) throw new Error('as told');
+        await mayRead.passed;
+        return reads(job);
+      };
+      await runWorker(source, fn, handle, { retry: { attempts: 2, delay: 10, jitter: 0 } });
+      const client = actors.client();
+      const after = await client.run(fn, 'parent');
+      const job = await client.run(fn, 'child', { after: [after] });
+      await job.signal('go', 'done');
+      await eventually(() => expect(runs).toBe(2));
+      await set(...rights);
+      mayRead.open();
+      await eventually(() => expect(problems.join()).toMatch(/obs of "[^"]+" (record waits|wait to read)/));
+      await set('+@all', '~*');
+      await expect(job.result({ timeout: '20s' })).resolves.toBe('done');
+    });
+  });
+
+  it('reads parents as it did before: lrange', async () => {
+    const problems: string[] = [];
+    const source = user.source({ onProblem: (message) => void problems.push(message) });
+    await runWorker(source, fn, async (_, job) => (await job.parents()).length);
+    const client = actors.client();
+    await expect(client.call(fn, 1)).resolves.toBe(0);
+    await set('-lrange');
+    const job = await client.run(fn, 2);
+    await eventually(() => expect(problems.join()).toContain('wait to read'));
+    await set('+@all');
+    await expect(job.result({ timeout: '20s' })).resolves.toBe(0);
+  });
+
+  it('says at once that it never had the right to read parents', async () => {
+    await set('-lrange');
+    await runWorker(user.source(), fn, async (_, job) => (await job.parents()).length);
+    await expect(actors.client().call(fn, 1)).rejects.toMatchObject({
+      cause: { name: 'RefusedError', message: expect.stringContaining('lrange') },
+    });
   });
 
   const loseChannels = async () => {

@@ -156,7 +156,7 @@ export class HeldClaims implements SourceLeases {
   async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
     const { jobs, leases, progress } = this.options.keysOf(claim.fn);
     const keys = [jobs + claim.id, leases, progress];
-    const held = await this.connections.commands.insistOnWrite(
+    const held = await this.connections.commands.insistForJob(
       (redis) => scripts.progress.run(redis, keys, memberOf(claim), dividend, divisor),
       (error) => this.options.onProblem(`Progress of jobs of "${claim.fn}" waits: ${messageOf(error)}`),
     );

@@ -5,9 +5,9 @@ import { memberOf } from '../../../redis/lease-keeper.js';
 import type { KeysOf } from '../wire/protocol.js';
 import { record } from '../wire/scripts.js';
 
-/** Who writes until Redis takes it. */
-export interface InsistsOnWrite {
-  insistOnWrite<T>(
+/** Who asks for a running job until Redis answers. */
+export interface InsistsForJob {
+  insistForJob<T>(
     call: (redis: Redis | Cluster) => Promise<T>,
     onRefused: (error: unknown) => void,
   ): Promise<T>;
@@ -25,7 +25,7 @@ export interface FieldChanges {
  * waits. Written twice it is the same.
  */
 export function recordFields(
-  commands: InsistsOnWrite,
+  commands: InsistsForJob,
   keysOf: KeysOf,
   { claim, fields, removed }: FieldChanges,
   onRefused: (error: unknown) => void,
@@ -33,7 +33,7 @@ export function recordFields(
   const { jobs, leases } = keysOf(claim.fn);
   const keys = [jobs + claim.id, leases];
   const changes = [...removed, ...[...fields].flat()];
-  return commands.insistOnWrite(
+  return commands.insistForJob(
     (redis) => record.run(redis, keys, memberOf(claim), removed.length, changes),
     onRefused,
   );

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../../../job/errors.js';
+import { InvalidOptionError, messageOf } from '../../../job/errors.js';
 import type { Feature } from '../../core/feature.js';
 import type { FlowsStore } from './flow-store.js';
 import { FlowSettler } from './flow-settler.js';
@@ -21,7 +21,12 @@ export const flows: Feature<FlowsStore> = {
     return {
       duties: [settler],
       onAwaited: (fn) => settler.settle(fn),
-      parents: new RedisParents(connections.commands, keysOf),
+      parents: new RedisParents(connections.commands, keysOf, '', (fn, error) =>
+        problems.report(
+          `parents ${fn}`,
+          `Jobs of "${fn}" wait to read what they waited for: ${messageOf(error)}`,
+        ),
+      ),
     };
   },
   enqueue: (core) => {

@@ -9,7 +9,7 @@ import {
 import type { RecordingJob } from '../../../job/steps.js';
 import { memberOf } from '../../../redis/lease-keeper.js';
 import type { StoreServer } from '../../core/client/store-server.js';
-import type { InsistsOnWrite } from '../../core/source/record-fields.js';
+import type { InsistsForJob } from '../../core/source/record-fields.js';
 import { streamKey, type KeysOf } from '../../core/wire/protocol.js';
 import * as scripts from './stream-scripts.js';
 import type { StreamStore } from './stream-store.js';
@@ -36,7 +36,7 @@ export class RedisStreams implements StreamStore {
 /** Writes streams for workers. */
 export class StreamWriter implements StreamRecords {
   constructor(
-    private readonly commands: InsistsOnWrite,
+    private readonly commands: InsistsForJob,
     private readonly keysOf: KeysOf,
     /** Called when a write is refused, and will be repeated. */
     private readonly onRefused: (fn: string, error: unknown) => void = () => undefined,
@@ -53,7 +53,7 @@ export class StreamWriter implements StreamRecords {
     const job = jobs + claim.id;
     const limits = [MAX_ENTRIES, MAX_STREAM_BYTES, STREAM_SECONDS] as const;
     const keys = [job, leases, streamKey(job, kind), progress];
-    return this.commands.insistOnWrite(
+    return this.commands.insistForJob(
       (redis) => scripts.append.run(redis, keys, memberOf(claim), kind, sent, ...limits, entries),
       (error) => this.onRefused(claim.fn, error),
     );
