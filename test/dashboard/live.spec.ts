@@ -12,6 +12,7 @@ import {
 } from 'nestjs-gearmonkey/dashboard';
 import type { LiveEvents } from '../../lib/dashboard/api.js';
 import { LiveUpdates } from '../../lib/dashboard/live.js';
+import { realNow } from '../../lib/job/real-time.js';
 import { gate } from '../support/gate.js';
 import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
@@ -22,6 +23,12 @@ const FUNCTIONS = 200;
 const TABS = 20;
 /** The reader's limit, and a second's worth that may fall into a second more. */
 const MOST_A_SECOND = 50;
+
+/** As if its pages had been open for a minute. */
+function agePagesOf(app: INestApplication): void {
+  for (const stream of app.get(LiveUpdates, { strict: false })['streams'])
+    Object.assign(stream, { openedAt: realNow() - 61_000 });
+}
 
 describe('live updates', () => {
   const redis = useRedis();
@@ -171,13 +178,12 @@ describe('live updates', () => {
   });
 
   it('end a minute later at the latest, also while a server takes its time', async () => {
-    const { base } = await serve({ auth });
+    const { app, base } = await serve({ auth });
     const tab = listen(base, [{ overview: 'default' }], as('ada'));
     await until(() => tab.events.length > 0);
     await redis.redis.client('PAUSE', 60_000, 'WRITE');
     try {
-      const begun = Date.now();
-      jest.spyOn(Date, 'now').mockImplementation(() => begun + 61_000);
+      agePagesOf(app);
       await until(() => tab.hasEnded());
     } finally {
       await redis.redis.client('UNPAUSE');
@@ -204,14 +210,12 @@ describe('live updates', () => {
   });
 
   it('end a minute later at the latest when the rights of a user are withdrawn', async () => {
-    const { base } = await serve({ auth });
+    const { app, base } = await serve({ auth });
     const tab = listen(base, [{ overview: 'default' }], as('ada'));
     await until(() => tab.events.length > 0);
     isSignedIn = false;
-    const begun = Date.now();
-    const now = jest.spyOn(Date, 'now').mockImplementation(() => begun + 61_000);
+    agePagesOf(app);
     await until(() => tab.hasEnded());
-    now.mockRestore();
     expect(tab.events.at(-1)).toEqual({ name: 'bye', data: { why: 'connect again' } });
     expect((await ask(base, '/api/live?topics=[]', { headers: as('ada') })).status).toBe(401);
   });
