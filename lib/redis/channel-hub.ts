@@ -129,17 +129,20 @@ export class ChannelHub {
     });
     this.#endPings = repeat(PING_MS, () => {
       void this.ping();
-      void this.askAgain();
+      this.askAgain().catch(() => undefined);
     });
   }
 
   private async askAgain(): Promise<void> {
-    const before = this.denied.size;
-    if (before === 0 || this.isAskingAgain || !this.connection.isReady) return;
+    const before = [...this.denied];
+    if (before.length === 0 || this.isAskingAgain || !this.connection.isReady) return;
     this.isAskingAgain = true;
-    await this.subscribe(await this.connection.ready(), [...this.denied]);
-    this.isAskingAgain = false;
-    if (this.denied.size < before) this.resync();
+    try {
+      await this.subscribe(await this.connection.ready(), before);
+    } finally {
+      this.isAskingAgain = false;
+    }
+    if (before.some((name) => this.channels.has(name) && !this.denied.has(name))) this.resync();
   }
 
   /** If no reply comes within the connection's limit, the socket is replaced. */

@@ -67,10 +67,11 @@ export class JqEngine {
     this.settings = engineSettings(options);
     this.prefix = options.prefix ?? DEFAULT_PREFIX;
     const { onProblem } = options;
-    this.connection = new RedisConnection(options.connection, 'jq', onProblem && { warn: onProblem });
+    const log = onProblem && { warn: onProblem };
+    this.connection = new RedisConnection(options.connection, 'jq', log);
     const subscriber = new RedisConnection(options.connection, 'jq-subscriber');
     this.connection.onDemoted(() => subscriber.renew());
-    this.hub = new ChannelHub(subscriber);
+    this.hub = new ChannelHub(subscriber, log);
     this.turns = new TurnQueue(this.connection, {
       prefix: this.prefix,
       settings: packSettings(this.settings),
