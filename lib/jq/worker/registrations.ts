@@ -131,15 +131,13 @@ export class Registrations {
   private pullInTurn(): void {
     const { inbox } = this.parts;
     while (!inbox.isCrowded) {
-      const next = inbox.turns.begin((each) => this.hasRoom(each));
-      if (!next) return;
-      void this.pullers
-        .get(next)
-        ?.pullOne()
-        .then((hasJob) => {
-          inbox.turns.end(next, hasJob);
-          inbox.makeUse();
-        });
+      const next = inbox.turns.begin((each) => this.pullers.has(each) && this.hasRoom(each));
+      const pulled = next && this.pullers.get(next)?.pullOne();
+      if (!pulled) return;
+      void pulled.then((hasJob) => {
+        inbox.turns.end(next, hasJob);
+        inbox.makeUse();
+      });
     }
   }
 
