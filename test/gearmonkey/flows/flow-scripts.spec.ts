@@ -521,6 +521,17 @@ describe('The scripts of flows', () => {
       expect(await ttl(1)).toBeGreaterThan(0);
     });
 
+    it('leaves no list for good of an ended one whose key was deleted', async () => {
+      await enqueue(redis(), fn, ['a']);
+      await after([plain(1)]);
+      await run();
+      await after([plain(1)]);
+      await redis().del(job(1));
+      for (const expected of ['2', '3']) expect(await run()).toEqual([expected]);
+      await passTime();
+      expect(await redis().keys(`job:${fn}:*`)).toEqual([]);
+    });
+
     it('goes on behind a plain worker, which leaves only a status, and keeps its output until then', async () => {
       await enqueue(redis(), fn, ['a']);
       await after([plain(1)]);

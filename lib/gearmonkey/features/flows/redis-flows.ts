@@ -38,7 +38,7 @@ const MAX_REMOVED = 200;
 const MEMORY_SECONDS = 60;
 /** What is read of a job of a flow. */
 const MEMBER_FIELDS = [...STATE_FIELDS, 'mark'] as const;
-/** How often a flow is begun anew if a failover has lost a part of it. */
+/** How often a flow is begun anew if a failover has lost a part of it, or one of its jobs was deleted. */
 const TRIES = 3;
 
 /** Flows on a Redis server. */
