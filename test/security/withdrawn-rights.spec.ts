@@ -448,28 +448,6 @@ describe('A right that is withdrawn from a worker, and given back', () => {
     expect(taken.claims.map(({ id }) => id)).toEqual(['1']);
     expect(await redis.hexists('shared-limit:smtp:rules', 'left:limit:post:')).toBe(0);
   });
-
-  it('lets the jobs of its own function take turns while those of another wait for a worker with rights', async () => {
-    const { redis } = used;
-    await redis.flushall();
-    const shared = { rules: SHARED, shared: '1::' };
-    for (const fn of [FN, 'post']) {
-      await scripts.enqueueLimited(redis, fn, ['a'], shared);
-      await scripts.claim(redis, fn, { lease: LONG_LEASE_MS, slots: 1 });
-    }
-    await grant(
-      redis,
-      'worker',
-      RIGHTS_OF_WORKER.filter((one) => one !== '~limit:post:*'),
-    );
-    await scripts.claim(user, FN, { lease: LONG_LEASE_MS, outcomes: outcomesOf(['1:1']) });
-    expect(await redis.zrange('shared-limit:smtp:parked', '0', '-1')).toEqual(['a']);
-    await scripts.enqueueLimited(redis, FN, ['a'], shared);
-    expect(await redis.zrange('limit:mail:ready:normal', '0', '-1')).toEqual(['a']);
-    // The other function has had its turn by then.
-    const taken = await scripts.claim(user, FN, { lease: LONG_LEASE_MS, now: NOW + 1001 });
-    expect(taken.claims.map(({ id }) => id)).toEqual(['2']);
-  });
 });
 
 const REFUSED = new RegExp(NO_RIGHT.source.replace('^', ''));

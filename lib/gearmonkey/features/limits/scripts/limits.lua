@@ -89,10 +89,10 @@ local function open_limits(keys, now, rules, override)
     if served then call('ZADD', ring, turn, key) else call('ZADD', ring, 'NX', turn, key) end
   end
 
-  --- Notes when to look again at a key that is set aside. `is_free`: only for functions to whose keys this user has no right.
-  local function look_again(key, time, is_free)
+  --- Notes when to look again at a key that is set aside.
+  local function look_again(key, time)
     if time == NEVER and limits.first_end then time = limits.first_end(key) end
-    call('ZADD', limits.space .. 'parked', is_free and string.format('%.1f', time - 0.5) or score_of(time), key)
+    call('ZADD', limits.space .. 'parked', score_of(time), key)
     if time < NEVER then limits.soonest = math.min(limits.soonest or time, time) end
   end
 
@@ -136,7 +136,7 @@ local function open_limits(keys, now, rules, override)
     end
     if #left > 0 then
       if joined[1] and limits.shared then call('SREM', members, unpack(joined)) end
-      return look_again(key, now + limits.RETRY_MS, true)
+      return look_again(key, now + limits.RETRY_MS)
     end
     call('ZREM', limits.space .. 'parked', key)
     if limits.shared then call('DEL', members) end
@@ -196,8 +196,6 @@ local function open_limits(keys, now, rules, override)
       call('RPUSH', list, id, holder)
     end
     local parked = call('ZSCORE', limits.space .. 'parked', key)
-    -- With a half it is free.
-    if parked and string.find(parked, '.', 1, true) then parked = false end
     if parked and limits.shared then call('SADD', limits.space .. 'users:' .. key, keys.limits .. '\n' .. keys.wake) end
     local is_alone = not parked and limits.shared and limits.strict and call('ZSCORE', keys.limits .. 'parked', key)
     if not parked and not is_alone then
