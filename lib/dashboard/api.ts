@@ -230,7 +230,7 @@ export type Topic =
 export interface LiveEvents {
   /** Functions that have changed since the last event of this instance, and the names of those that are gone. */
   overview: { i: string; at: Time; functions: readonly FunctionView[]; gone: readonly string[] };
-  /** A job that has changed; null if there is none (any more), or if the server does not let the app read it: `refused` says why. */
+  /** A job that has changed; null if there is none (any more), or if the app may not read it: `refused` says why. */
   job: { i: string; fn: string; id: string; job: JobView | null; refused?: string };
   bulk: BulkView;
   /** An instance can't be read now, such as during an outage; it is tried again. `since`: when it was last read, if it was. */

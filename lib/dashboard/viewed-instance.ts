@@ -131,7 +131,7 @@ export class DashboardAccess {
     return (typeof view === 'function' ? this.granted('view', () => view(fn, i)) : view) === true;
   }
 
-  /** A function of the app that throws, or has no answer yet, grants nothing. Pages ask all the time, so it is told now and then. */
+  /** A function of the app that throws, or has no answer yet, grants nothing. It is told now and then: pages ask all the time. */
   private granted(name: string, ask: () => unknown): boolean {
     try {
       const answer = ask();

@@ -93,10 +93,7 @@ export class ChannelHub {
       refuse = reject;
     });
     subscribed.catch(() => undefined);
-    const channel: Channel = {
-      ...{ listeners: new Set(), subscribed, acknowledge, refuse },
-      wasAllowed: false,
-    };
+    const channel: Channel = { listeners: new Set(), subscribed, acknowledge, refuse, wasAllowed: false };
     this.channels.set(name, channel);
     if (this.connection.isReady)
       void this.connection.ready().then((client) => this.subscribe(client, [name]));

@@ -8,7 +8,7 @@ import { masterOf, refreshSlots } from './cluster-slots.js';
 import { connect, type ConnectionSpec } from './connect.js';
 import { LineWatch } from './line-watch.js';
 import { OutageLog, type ConnectionLog } from './outage-log.js';
-import { isRefusedWrite } from './redis-errors.js';
+import { isRefusedForNow } from './redis-errors.js';
 import { isOutage, retryWhileUnreachable } from './retry.js';
 import { addressOf, specAddress, isHopeless, isWrongDatabase } from './trouble.js';
 
@@ -165,7 +165,7 @@ export class RedisConnection {
   ): Promise<T> {
     return retryWhileUnreachable(async (left) => question(await this.ready(left)), {
       timeout: Infinity,
-      mayPass: (error) => isOutage(error) || isRefusedWrite(error),
+      mayPass: (error) => isOutage(error) || isRefusedForNow(error),
       onFailure: (error) => {
         if (!isOutage(error)) onRefused(error);
       },

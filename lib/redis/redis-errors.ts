@@ -7,13 +7,13 @@ export function isTransientReply(error: unknown): boolean {
   return error instanceof Error && TRANSIENT.test(error.message);
 }
 
-/** Replies of a server that takes no writes now, or not from this user: a write of a running job waits, as its outcome does. */
-const NO_WRITES =
+/** Replies of a server that takes no writes now, or refuses this user: what a running job asks waits, as its outcome does. */
+const REFUSED =
   /^(?:ERR Error running script .*?: -?)?(MISCONF|OOM|NOPERM)\b|The user executing the script|ACL failure in script/s;
 
-/** Whether a write was refused for a reason that may pass, by an operator or by itself. */
-export function isRefusedWrite(error: unknown): boolean {
-  return isTransientReply(error) || (error instanceof Error && NO_WRITES.test(error.message));
+/** Whether a call was refused for a reason that may pass, by an operator or by itself. */
+export function isRefusedForNow(error: unknown): boolean {
+  return isTransientReply(error) || (error instanceof Error && REFUSED.test(error.message));
 }
 
 /** Whether the server is no master any more. */

@@ -3,7 +3,7 @@ import { isNativeError } from 'node:util/types';
 import { retry, type RetryOptions } from '../batching/retry.js';
 import { GearMonkeyError } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
-import { isRefusedWrite, isReply, isTransientReply } from './redis-errors.js';
+import { isRefusedForNow, isReply, isTransientReply } from './redis-errors.js';
 
 /** Pause after a reply that means "not now". */
 export const RETRY_MS = 50;
@@ -36,7 +36,7 @@ export function isOutage(error: unknown): boolean {
 
 /** Milliseconds before the next attempt. After a broken connection almost none: `ready` waits for the next one. */
 function pauseOf(error: unknown): number {
-  if (isRefusedWrite(error) && !isTransientReply(error)) return REFUSED_MS;
+  if (isRefusedForNow(error) && !isTransientReply(error)) return REFUSED_MS;
   return isOutage(error) && !isReply(error) ? YIELD_MS : RETRY_MS;
 }
 

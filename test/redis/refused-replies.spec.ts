@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { isOutcomesFault } from '../../lib/gearmonkey/core/source/outbox.js';
-import { isReadOnly, isRefusedWrite, isTransientReply } from '../../lib/redis/redis-errors.js';
+import { isReadOnly, isRefusedForNow, isTransientReply } from '../../lib/redis/redis-errors.js';
 
 const reply = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
 /** What servers before Redis 7 say of an error in a script. */
@@ -17,12 +17,12 @@ describe('A refusal', () => {
     ['WRONGTYPE', [false, false, false]],
   ])('is known by its code, also in a script of an older server: %s', (code, expected) => {
     for (const error of [reply(`${code} for a reason`), inScript(`${code} for a reason`)])
-      expect([isTransientReply(error), isRefusedWrite(error), isReadOnly(error)]).toEqual(expected);
+      expect([isTransientReply(error), isRefusedForNow(error), isReadOnly(error)]).toEqual(expected);
     const isOurs = isOutcomesFault(inScript(`${code} for a reason`));
     expect(isOurs).toBe(code === 'WRONGTYPE');
   });
 
   it('is not taken for one by a word of a key', () => {
-    expect(isRefusedWrite(reply('ERR no such key OOM'))).toBe(false);
+    expect(isRefusedForNow(reply('ERR no such key OOM'))).toBe(false);
   });
 });

@@ -147,7 +147,7 @@ function probedAs(reply: Exchanged | undefined): Parameters<JqEngine['probed']>[
   return reply.status === 410 && isOwn(reply) ? 'gone' : 'there';
 }
 
-/** Whether it can be the worker's own answer, and not a page of something in between: then the worker may have read the push, or not. */
+/** Whether it can be the worker's own answer. Behind a page of something in between it may have read the push, or not. */
 function isOwn({ status, headers }: Exchanged): boolean {
   return status === 202 || (status >= 300 && formatOf(headers['content-type']) !== undefined);
 }

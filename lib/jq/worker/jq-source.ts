@@ -130,7 +130,7 @@ class JqSource implements JobSource, SourceMonitor {
     return this.registrations.during(slots, url, () => this.inbox.claim(slots, signal));
   }
 
-  /** Whether the master may have given its job to another worker, because the line or this process was slow, or the master has not heard it for long. */
+  /** Whether the master may have given its job to another: the line or this process was slow, or it was not heard for long. */
   private mayBeLost(claim: Claim): boolean {
     const job = this.inbox.jobOf(claim);
     // A master that only implements the contract has no attempts, and nothing to ask for.
@@ -213,12 +213,12 @@ class JqSource implements JobSource, SourceMonitor {
   private async report(outcome: Outcome): Promise<boolean> {
     const job = this.inbox.release(outcome.claim);
     if (!job) return false;
-    const { registration } = job;
-    registration.reporting += 1;
+    const { reporting } = job.registration;
+    reporting.add(job);
     try {
       return await this.reports.send(job, outcome);
     } finally {
-      registration.reporting -= 1;
+      reporting.delete(job);
       this.registrations.pull();
     }
   }

@@ -38,8 +38,8 @@ export interface RegistrationOptions {
 export class Registration {
   /** Its jobs that run here and are not reported yet. */
   readonly held = new Set<object>();
-  /** How many reports are under way: their jobs have a slot at the master until it has them. */
-  reporting = 0;
+  /** Its jobs whose reports are under way: they have a slot at the master until it has these. */
+  readonly reporting = new Set<object>();
   /** The header of its requests; absent while it registers. */
   workerId?: string;
   /** The URL of the last registration: pushes to another one belong to an earlier registration. */

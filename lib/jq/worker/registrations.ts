@@ -143,7 +143,7 @@ export class Registrations {
 
   /** Whether it has a slot, here and at the master. */
   private hasRoom({ fn, workerId, held, reporting, maxJobs }: Registration): boolean {
-    if (workerId === undefined || held.size + reporting >= maxJobs) return false;
+    if (workerId === undefined || held.size + reporting.size >= maxJobs) return false;
     const { inbox } = this.parts;
     return (this.slots?.of(fn) ?? 0) > inbox.takenOf(fn) + inbox.turns.keptFor(fn);
   }

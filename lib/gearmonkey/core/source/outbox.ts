@@ -1,6 +1,6 @@
 import type { Claim, Outcome } from '../../../job/job-source.js';
 import { memberOf } from '../../../redis/lease-keeper.js';
-import { isRefusedWrite, isReply } from '../../../redis/redis-errors.js';
+import { isRefusedForNow, isReply } from '../../../redis/redis-errors.js';
 import { isOutage } from '../../../redis/retry.js';
 import type { OutcomeArguments } from '../wire/scripts.js';
 import { checkPayload } from '../../../job/codec.js';
@@ -95,7 +95,7 @@ function sizeOf({ encoded }: Pending): number {
 /** Whether an error is due to these outcomes alone: no outage, and no refusal that affects all calls. */
 export function isOutcomesFault(error: unknown): boolean {
   if (!isReply(error)) return !isOutage(error);
-  return error instanceof Error && error.message.startsWith('ERR') && !isRefusedWrite(error);
+  return error instanceof Error && error.message.startsWith('ERR') && !isRefusedForNow(error);
 }
 
 /** How a claim ended, also one that was only made to find out the key of its job. */

@@ -9,7 +9,7 @@ import {
 } from '../../../job/flows.js';
 import { isFinal } from '../../../job/job-state.js';
 import { RefusedError } from '../../../job/server-errors.js';
-import { isRefusedWrite } from '../../../redis/redis-errors.js';
+import { isRefusedForNow } from '../../../redis/redis-errors.js';
 import type { InsistsForJob } from '../../core/source/record-fields.js';
 import type { KeysOf } from '../../core/wire/protocol.js';
 import { errorOf, stateOf, textOf, type StoredJob } from '../../core/wire/stored-job.js';
@@ -66,12 +66,12 @@ export class RedisParents implements ParentRecords {
     if (this.allowed.has(fn)) return this.commands.insistForJob(question, onRefused);
     const insist = () => this.commands.insist(question);
     const answer = await insist().catch(async (error: unknown) => {
-      if (!isRefusedWrite(error)) throw error;
+      if (!isRefusedForNow(error)) throw error;
       // Each worker reads this: without a right to it, the user has lost more than it lacked.
       const own = this.keysOf(job.fn).jobs + job.id;
       await this.commands.insistForJob((redis) => redis.hmget(own, 'mark'), onRefused);
       return insist().catch((again: unknown) => {
-        if (!isRefusedWrite(again)) throw again;
+        if (!isRefusedForNow(again)) throw again;
         // The start of a worker does not check what only flows need.
         throw new RefusedError(`Reading jobs of "${fn}" that another waited for`, again);
       });

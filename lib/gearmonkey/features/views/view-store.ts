@@ -45,8 +45,7 @@ export interface ViewStore {
   /** All functions that are known. */
   functions(): Promise<string[]>;
 
-  /** In the order of `functions`. */
-  /** @param leavesOut whether those are left out that the server refuses, unless it refuses all */
+  /** In the order of `functions`. @param leavesOut whether those are left out that the server refuses, unless it refuses all */
   overview(functions: readonly string[], leavesOut: boolean): Promise<FunctionOverview[]>;
 
   list(fn: string, query: ListQuery): Promise<ViewedJobs>;

@@ -96,7 +96,7 @@ export const CONTRACT_SCHEMAS: Readonly<Record<string, Schema>> = {
       last_attempt: { ...FLAG, description: 'Sent as true if the job ends when it fails now.' },
       waited_ms: {
         ...COUNT,
-        description: 'Only for a pull: how long it had waited when the job was handed out.',
+        description: 'Only for a pull: how long it had waited when the job was handed out, in milliseconds.',
       },
     },
   ),

@@ -45,8 +45,7 @@ local function let_go(entry)
   local job = read({}, 'HMGET', pk.jobs .. id, 'held', 'mark', 'kept')
   -- If its key was deleted by hand, its lists were kept for those that waited.
   if not job[1] and call('EXISTS', pk.jobs .. id) == 0 then return let_expire(pk.jobs .. id) end
-  if not job[1] then return end
-  if (job[2] or '0') ~= mark then return end
+  if not job[1] or (job[2] or '0') ~= mark then return end
   stop_if(refusal_of('ZADD ZSCORE', pk.members))
   if call('HINCRBY', pk.jobs .. id, 'held', '-1') > 0 then return end
   local status = call('HMGET', pk.jobs .. id, 'status')[1]
