@@ -84,4 +84,11 @@ describe('the words of CONTRIBUTING.md', () => {
     );
     expect(found).toEqual([]);
   });
+
+  it('of a reason within a sentence end without a full stop of their own', () => {
+    const doubled = filesIn('lib').filter((path) =>
+      /\$\{messageOf\([\w.]+\)\}\./.test(readFileSync(join(ROOT, path), 'utf8')),
+    );
+    expect(doubled).toEqual([]);
+  });
 });

@@ -1,5 +1,5 @@
 import { isPromise } from 'node:util/types';
-import { describe, messageOf } from './error-info.js';
+import { describe, reasonOf } from './error-info.js';
 import { withoutSecrets } from './secrets.js';
 import { GearMonkeyError } from './gearmonkey-error.js';
 
@@ -100,7 +100,7 @@ export class NotSerializableError extends GearMonkeyError {
     cause: unknown,
   ) {
     super(
-      `The ${what} of "${fn}" can't be written as ${codec}: ${messageOf(cause)}. ` +
+      `The ${what} of "${fn}" can't be written as ${codec}: ${reasonOf(cause)}. ` +
         'Pass plain data, or choose another codec for the definition.',
       { cause },
     );

@@ -1,5 +1,6 @@
 import { isDate, isPromise } from 'node:util/types';
-import { ConfigurationError, messageOf } from './errors.js';
+import { reasonOf } from './error-info.js';
+import { ConfigurationError } from './errors.js';
 
 /** The option names of a type. A list that lacks one, or has one too many, does not compile. */
 export function optionNames<T>(names: Readonly<Record<keyof T, true>>): ReadonlySet<string> {
@@ -28,7 +29,7 @@ export function checkOptions<T extends object>(user: string, options: T, known: 
       if (name in options) copy[name] = (options as Readonly<Record<string, unknown>>)[name];
     } catch (cause) {
       throw new ConfigurationError(
-        `The option \`${name}\` of ${user} can't be read: ${messageOf(cause)}. Pass a value in place of a getter.`,
+        `The option \`${name}\` of ${user} can't be read: ${reasonOf(cause)}. Pass a value in place of a getter.`,
         { cause },
       );
     }

@@ -1,6 +1,7 @@
 import { createSecureContext, type TlsOptions } from 'node:tls';
 import { defined } from '../job/defined.js';
-import { ConfigurationError, messageOf } from '../job/errors.js';
+import { reasonOf } from '../job/error-info.js';
+import { ConfigurationError } from '../job/errors.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 
 /** A certificate or key, in PEM. */
@@ -65,7 +66,7 @@ function checkTls(option: string, { cert, key }: TlsIdentity, options: TlsOption
     createSecureContext(options);
   } catch (error) {
     throw new ConfigurationError(
-      `The certificates of \`${option}\` can't be used: ${messageOf(error)}. Pass certificates and keys in PEM format.`,
+      `The certificates of \`${option}\` can't be used: ${reasonOf(error)}. Pass certificates and keys in PEM format.`,
     );
   }
 }

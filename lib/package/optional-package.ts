@@ -1,6 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import { toCause } from '../job/cause.js';
-import { GearMonkeyError, messageOf } from '../job/errors.js';
+import { reasonOf } from '../job/error-info.js';
+import { GearMonkeyError } from '../job/errors.js';
 
 /** A feature needs a package that is not installed, or that can't be loaded on this machine. */
 export class MissingPackageError extends GearMonkeyError {
@@ -12,7 +13,7 @@ export class MissingPackageError extends GearMonkeyError {
     readonly install: string,
     cause: unknown,
   ) {
-    super(`${what} could not be loaded: ${messageOf(cause)}. Run: npm install ${install}`, {
+    super(`${what} could not be loaded: ${reasonOf(cause)}. Run: npm install ${install}`, {
       cause: toCause(cause),
     });
   }

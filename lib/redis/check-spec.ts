@@ -1,6 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import type { RedisOptions } from 'ioredis';
-import { ConfigurationError, messageOf } from '../job/errors.js';
+import { reasonOf } from '../job/error-info.js';
+import { ConfigurationError } from '../job/errors.js';
 import { clusterOptions, isCluster, redisOptions, startupNodes, type ConnectionSpec } from './connect.js';
 
 interface Refusal {
@@ -89,7 +90,7 @@ function checkTls(path: string, tls: RedisOptions['tls']): void {
     createSecureContext(tls);
   } catch (error) {
     throw new ConfigurationError(
-      `\`${path}\` can't be used: ${messageOf(error)}. Give certificates and keys as PEM.`,
+      `\`${path}\` can't be used: ${reasonOf(error)}. Give certificates and keys as PEM.`,
     );
   }
 }

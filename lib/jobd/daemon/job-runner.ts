@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../../job/defined.js';
-import { messageOf } from '../../job/errors.js';
+import { messageOf, reasonOf } from '../../job/error-info.js';
 import { retryDelay } from '../../job/retry.js';
 import type { JobResult } from '../vocabulary/job-result.js';
 import { neverStarted, type LaunchedJob, type Launcher } from '../launcher/launcher.js';
@@ -157,7 +157,7 @@ export class JobRunner {
     try {
       return this.parts.launcher.launch(id, timeout);
     } catch (error) {
-      return neverStarted(`The job can't be started: ${messageOf(error)}.`);
+      return neverStarted(`The job can't be started: ${reasonOf(error)}.`);
     }
   }
 

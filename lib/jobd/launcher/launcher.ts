@@ -2,7 +2,8 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { checkWhole } from '../../job/check-whole.js';
 import { defined } from '../../job/defined.js';
 import { millisecondsOr, type Duration } from '../../job/duration.js';
-import { InvalidOptionError, messageOf } from '../../job/errors.js';
+import { reasonOf } from '../../job/error-info.js';
+import { InvalidOptionError } from '../../job/errors.js';
 import type { JobResult } from '../vocabulary/job-result.js';
 import { JobProcess, type JobProcessOptions } from './job-process.js';
 import { isShortage } from './shortage.js';
@@ -95,7 +96,7 @@ export class Launcher {
     const why = cwd === undefined ? undefined : whyNoDirectory(cwd);
     if (why !== undefined)
       return `The job can't be started: its working directory '${cwd}' ${why}, or change launcher.cwd.`;
-    return `The job can't be started: ${messageOf(error)}. Check that '${command}' is there and may be executed.`;
+    return `The job can't be started: ${reasonOf(error)}. Check that '${command}' is there and may be executed.`;
   }
 }
 
@@ -117,7 +118,7 @@ function whyNoDirectory(path: string): string | undefined {
     accessSync(path, constants.X_OK);
     return undefined;
   } catch (error) {
-    return `can't be used: ${messageOf(error)}. Let the daemon's user enter it`;
+    return `can't be used: ${reasonOf(error)}. Let the daemon's user enter it`;
   }
 }
 

@@ -3,7 +3,7 @@ import { toCause } from '../../job/cause.js';
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { MysqlDialect, PostgresDialect, type Dialect } from 'kysely';
-import { messageOf } from '../../job/errors.js';
+import { reasonOf } from '../../job/error-info.js';
 import { DEFAULT_PORTS, type DatabaseLocation, type ServerLocation } from './database-location.js';
 import { DatabaseSetupError } from './errors.js';
 import { openSqlite } from './sqlite-dialect.js';
@@ -151,7 +151,7 @@ function tlsOf({ tls, tlsCa }: ServerLocation): { rejectUnauthorized: true; ca?:
   try {
     return { rejectUnauthorized: true, ca: readFileSync(tlsCa) };
   } catch (error) {
-    throw new DatabaseSetupError(`The file of \`tls_ca\` can't be read: ${messageOf(error)}.`, {
+    throw new DatabaseSetupError(`The file of \`tls_ca\` can't be read: ${reasonOf(error)}.`, {
       cause: toCause(error),
     });
   }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf } from '../../job/errors.js';
+import { reasonOf } from '../../job/error-info.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { DatabaseError, hadNoEffect, isHeldByOthers, isRefusedRow } from './errors.js';
 import type { AcceptedJob, Ending, RowWrites } from './accepted-job.js';
@@ -166,7 +166,7 @@ export class RowWriter {
       } catch (error) {
         reason = error;
         if (!isRefusedRow(error)) break;
-        this.log.warn(`The table refused a text of job ${id}: ${messageOf(error)}. It is written plainer.`);
+        this.log.warn(`The table refused a text of job ${id}: ${reasonOf(error)}. It is written plainer.`);
       }
     }
     throw reason;

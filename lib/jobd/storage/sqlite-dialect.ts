@@ -10,7 +10,7 @@ import {
   type QueryResult,
 } from 'kysely';
 import type Libsql from 'libsql';
-import { messageOf } from '../../job/errors.js';
+import { reasonOf } from '../../job/error-info.js';
 import type { FileLocation } from './database-location.js';
 import { DatabaseSetupError } from './errors.js';
 
@@ -29,7 +29,7 @@ export function openSqlite(
     return new ImmediateDialect(database);
   } catch (error) {
     throw new DatabaseSetupError(
-      `The SQLite file '${path}' can't be opened: ${messageOf(error)}. Its folder must exist and be writable.`,
+      `The SQLite file '${path}' can't be opened: ${reasonOf(error)}. Its folder must exist and be writable.`,
       { cause: toCause(error) },
     );
   }
