@@ -36,7 +36,9 @@ export type MayCancel = (id: string) => Promise<boolean>;
  */
 export function cancelWork({ client, fn }: ViewedFunction, state: JobState, mayCancel: MayCancel): BulkWork {
   return async (report, isCancelled) => {
-    const begun = Date.now();
+    const [newest] = (await client.list(fn, { state, order: 'newest', size: 1 })).jobs;
+    // Clients write when they create a job by clocks of their own.
+    const begun = Math.max(Date.now(), newest?.times.created?.getTime() ?? 0);
     const left = new Set<string>();
     const cancel = async (id: string) => {
       if (await mayCancel(id)) return cancelled(client.cancel(fn, id));

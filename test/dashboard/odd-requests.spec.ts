@@ -70,6 +70,21 @@ describe('a request of a program, not of the page,', () => {
     expect((await act(body)).status).toBe(200);
   });
 
+  it('cancels all jobs, also those of a host whose clock is an hour ahead', async () => {
+    const { base, client } = await serve(server.url);
+    const [, ...later] = await client.runMany('late', [1, 2, 3]);
+    const created = Date.now() + 3_600_000;
+    for (const { id } of later) await server.redis.hset(`job:late:${id}`, { created });
+    const body = { action: 'cancel', fn: 'late', which: { state: 'waiting' } };
+    const { bulk } = await json<ActReply>(base, '/api/act', { body });
+    const run = await until(async () => {
+      const view = await json<BulkView>(base, `/api/bulk?id=${bulk}`);
+      return view.ended !== undefined && view;
+    });
+    expect(run).toMatchObject({ done: 3, state: 'done' });
+    expect((await client.list('late', { state: 'waiting' })).jobs).toEqual([]);
+  });
+
   it.each([[[]], [{ rate: null }], [{ x: 1 }], [{ rate: [] }], [{ concurrency: 'x' }], [{}]])(
     'sets no limit of %j',
     async (limit) => {
