@@ -1,9 +1,20 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { EngineRig } from '../jq/engine/engine-rig.js';
+import * as operations from '../../lib/jq/engine/operations.js';
 import { JqEngine } from '../../lib/jq/engine/engine.js';
+import { turn } from '../../lib/jq/engine/turn.js';
 import { useRedisServer } from '../support/use-redis.js';
 import { documentedRights, grant, nameOf, needed, PASSWORD } from './rights.js';
 
+const PREFIX = '{jq}:';
 const rights = documentedRights().get('jq') ?? [];
+/** Without these there is no script, or they are of operations that are made in one piece. */
+const APART = ['ping', 'subscribe', 'eval', 'evalsha', 'time', 'rename', 'zunionstore'].map(
+  (name) => `+${name}`,
+);
+const REFUSED = /NOPERM|can't run this command|can't access/;
+const inOneTurn = needed(rights).filter((right) => !APART.includes(right));
 
 describe('a JQ master', () => {
   const used = useRedisServer();
@@ -22,5 +33,44 @@ describe('a JQ master', () => {
 
   it.each(needed(rights))('hands out no jobs without %s, and names it', async (right) => {
     await expect(start(rights.filter((other) => other !== right))).rejects.toThrow(nameOf(right));
+  });
+
+  /** Each key with its value. */
+  const state = async () => {
+    const keys = (await used.redis.keys('*')).toSorted();
+    return Promise.all(keys.map(async (key) => [key, (await used.redis.dumpBuffer(key))?.toString('hex')]));
+  };
+
+  it('looks for each command of its script before it writes', () => {
+    const { text } = turn;
+    const used = new Set(
+      [...text.matchAll(/\bcall\('([A-Z]+)'/g)].map(([, command]) => `+${command?.toLowerCase()}`),
+    );
+    const looked = /local USED = \{([^}]+)\}/.exec(text)?.[1]?.match(/[A-Z]+/g) ?? [];
+    expect(looked.map((command) => `+${command.toLowerCase()}`).toSorted()).toEqual(
+      [...used].filter((right) => !APART.includes(right)).toSorted(),
+    );
+  });
+
+  it.each(inOneTurn)('writes nothing while it has no %s any more', async (right) => {
+    await used.redis.flushall();
+    await new EngineRig(used.redis, PREFIX).enqueue();
+    await new EngineRig(used.redis, PREFIX).worker();
+    const before = await state();
+    await grant(
+      used.redis,
+      'master',
+      rights.filter((other) => other !== right),
+    );
+    const redis = new Redis(`redis://master:${PASSWORD}@127.0.0.1:${used.port}`);
+    try {
+      const rig = new EngineRig(redis, PREFIX);
+      const all = [operations.register('0000000000000009', { name: 'w', maxJobs: 1 }), operations.adopt()];
+      await expect(rig.turn(all, { sweep: true, pushes: 9 })).rejects.toThrow(REFUSED);
+      await expect(rig.enqueue()).rejects.toThrow(REFUSED);
+      expect(await state()).toEqual(before);
+    } finally {
+      redis.disconnect();
+    }
   });
 });

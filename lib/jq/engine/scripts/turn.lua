@@ -11,9 +11,24 @@
 
   An operation that fails says so in its reply, and the others go on; where this is no master any more, all fail.
 ]]
--- Needs context: read_tally, forget_read, outlook, turn; room: note_keys; jobs: ops; dispatch: dispatch, tell_pullers; sweep:
+-- Needs context: read_tally, forget_read, outlook, prefix, turn; room: note_keys; jobs: ops; dispatch: dispatch, tell_pullers; sweep:
 --   sweep
 -- include context
+
+--- What operations use, besides a few that are made in one piece. A right may be revoked at any time, and one that is missed
+--- between two writes would leave half an operation: then there is no turn. Servers before Redis 7 can't tell.
+local USED = {
+  'DEL', 'EXISTS', 'GET', 'HDEL', 'HEXISTS', 'HGET', 'HGETALL', 'HINCRBY', 'HLEN', 'HMGET', 'HSET', 'INCR', 'PEXPIRE', 'PUBLISH',
+  'SADD', 'SCARD', 'SET', 'SMEMBERS', 'SRANDMEMBER', 'SREM', 'ZADD', 'ZCARD', 'ZCOUNT', 'ZRANGE', 'ZRANGEBYSCORE', 'ZREM',
+  'ZREMRANGEBYSCORE', 'ZREVRANGE', 'ZSCORE',
+}
+if redis.acl_check_cmd then
+  for i = 1, #USED do
+    if not redis.acl_check_cmd(USED[i], prefix .. 'x') then
+      return redis.error_reply('NOPERM this user has no right to ' .. USED[i] .. ' ' .. prefix .. '*')
+    end
+  end
+end
 
 -- The parts are in a function of their own, so that what they need of the context is an upvalue of that function. Lua
 -- would search through all locals for each use of it in each part, every turn.
