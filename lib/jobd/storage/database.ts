@@ -55,6 +55,8 @@ export interface DatabaseOptions {
 /** A database that may be unreachable for a while. The caller decides whether to wait for it. */
 export class Database {
   private down: { readonly problem: string } | undefined;
+  /** Questions that are asked again: others may be answered meanwhile, if only some are refused. */
+  private readonly unanswered = new Set<object>();
   private onBack: () => void = () => undefined;
 
   private constructor(
@@ -179,11 +181,16 @@ export class Database {
     question: () => Promise<T>,
     { signal, isFinal = () => false }: { signal?: AbortSignal; isFinal?: (error: unknown) => boolean } = {},
   ): Promise<T> {
-    return retry(question, {
+    const asked = {};
+    const answer = retry(question, {
       signal,
       pause: (error, failures) => (isFinal(error) ? undefined : pauseAfter(error, failures)),
-      onFailure: (error) => this.sayDown(error),
+      onFailure: (error) => this.sayDown(asked, error),
       late: (error) => new DatabaseError('The database did not answer in time', error),
+    }).finally(() => this.unanswered.delete(asked));
+    return answer.then((value) => {
+      this.sayBack();
+      return value;
     });
   }
 
@@ -193,14 +200,16 @@ export class Database {
   }
 
   private sayBack(): void {
-    if (!this.down) return;
+    if (!this.down || this.unanswered.size > 0) return;
     this.down = undefined;
     this.log.warn('The database answers again.');
     this.onBack();
   }
 
-  private sayDown(error: unknown): void {
-    if (isContention(error) || this.down) return;
+  private sayDown(asked: object, error: unknown): void {
+    if (isContention(error)) return;
+    this.unanswered.add(asked);
+    if (this.down) return;
     this.down = { problem: messageOf(error) };
     this.log.error(`The database doesn't answer: ${reasonOf(error)}. It is asked again until it does.`);
   }

@@ -42,6 +42,26 @@ describe('PostgreSQL', () => {
     expect((await rows.all()).map(({ stdout }) => stdout)).toEqual(['out\n', 'by hand\n']);
   });
 
+  it('is back once all that it refused is answered, and says so once', async () => {
+    const lines: string[] = [];
+    const note = (line: string) => void lines.push(line);
+    const log = { ...SILENT, warn: note, error: note };
+    const database = await Database.open(parseDatabaseUrl(jobs.server.url), log);
+    const ask = (text: string) => () => database.attempt((queries) => sql.raw(text).execute(queries));
+    const refused = database.insist(ask('select 1 from a_table_of_later'));
+    await eventually(() => expect(database.isReachable).toBe(false));
+    await ask('select 1')();
+    await database.insist(ask('select 1'));
+    expect(database.isReachable).toBe(false);
+    const signal = AbortSignal.abort();
+    await expect(database.insist(ask('select 1 from another'), { signal })).rejects.toThrow('in time');
+    await ask('create table a_table_of_later (id int)')();
+    await refused;
+    expect(database.isReachable).toBe(true);
+    expect(lines).toEqual([expect.stringContaining("doesn't answer"), 'The database answers again.']);
+    await database.close();
+  });
+
   it('waits three seconds for a lock', async () => {
     const database = await Database.open(parseDatabaseUrl(jobs.server.url), SILENT);
     const ask = sql<{ lock_timeout: string }>`show lock_timeout`;
