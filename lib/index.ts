@@ -97,7 +97,7 @@ export type {
   RunManyOptions,
   RunOptions,
 } from './gearmonkey/core/client/run-options.js';
-export type { UpdateOptions } from './gearmonkey/core/client/run-options.js';
+export type { CancelOptions, UpdateOptions } from './gearmonkey/core/client/run-options.js';
 export type { PayloadOptions } from './gearmonkey/core/client/known-functions.js';
 export { JobHandle } from './gearmonkey/core/client/job-handle.js';
 export {

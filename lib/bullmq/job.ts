@@ -337,14 +337,15 @@ export class Job<Data = Untyped, Result = Untyped, Name extends string = string>
     const { client, name } = this.#queue;
     const state = (await client.get(name, this.id))?.state;
     if (state === undefined) return;
-    if (state === 'running')
-      throw unsupported(`job.remove() of a running job`, 'GearMonkeyClient.cancel also ends those.');
     if (state === 'succeeded')
       throw unsupported(
         `job.remove() of a completed job`,
         'Say with `removeOnComplete` how long they are kept.',
       );
-    if (!isFinal(state)) await client.cancel(name, this.id);
+    // It may begin meanwhile.
+    const hasEnded = isFinal(state) || (await client.cancel(name, this.id, { running: false }));
+    if (!hasEnded)
+      throw unsupported(`job.remove() of a running job`, 'GearMonkeyClient.cancel also ends those.');
     await client.discard(name, this.id).done;
   }
 

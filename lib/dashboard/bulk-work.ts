@@ -1,5 +1,5 @@
 import type { BulkRun, EndedJobs } from '../job/failed-jobs.js';
-import { JobBegunError, JobNotFoundError, NotCancellableError } from '../job/errors.js';
+import { JobNotFoundError, NotCancellableError } from '../job/errors.js';
 import type { JobState } from '../job/job-state.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { BulkWork } from './bulk-runs.js';
@@ -32,7 +32,7 @@ export type MayCancel = (id: string) => Promise<boolean>;
 
 /**
  * Cancels jobs page by page, until a whole round finds none that was created before it began. Those that may not be cancelled
- * are left. Then it ends with an ApiFailure.
+ * are left. Then it ends with an ApiFailure. One that has begun since it was listed as waiting goes on.
  */
 export function cancelWork({ client, fn }: ViewedFunction, state: JobState, mayCancel: MayCancel): BulkWork {
   return async (report, isCancelled) => {
@@ -41,7 +41,7 @@ export function cancelWork({ client, fn }: ViewedFunction, state: JobState, mayC
     const begun = Math.max(Date.now(), newest?.times.created?.getTime() ?? 0);
     const left = new Set<string>();
     const cancel = async (id: string) => {
-      if (await mayCancel(id)) return cancelled(client.cancel(fn, id));
+      if (await mayCancel(id)) return cancelled(client.cancel(fn, id, { running: state === 'running' }));
       left.add(id);
       return false;
     };
@@ -71,10 +71,7 @@ async function cancelled(asked: Promise<boolean>): Promise<boolean> {
   try {
     return await asked;
   } catch (error) {
-    const isGone = [JobNotFoundError, NotCancellableError, JobBegunError].some(
-      (type) => error instanceof type,
-    );
-    if (isGone) return false;
+    if (error instanceof JobNotFoundError || error instanceof NotCancellableError) return false;
     throw error;
   }
 }

@@ -100,9 +100,9 @@ export class RecordingStore implements GearMonkeyStore {
   private recordingEdits(edits: EditStore): Partial<EditStore> {
     const { clock, jobs, onEnded, store } = this;
     return {
-      cancel: async (fn, job) => {
+      cancel: async (fn, job, sparesRunning) => {
         const [before] = await store.read(fn, [job.id]);
-        const came = await edits.cancel(fn, job);
+        const came = await edits.cancel(fn, job, sparesRunning);
         // A job that was cancelled before is not reported again.
         if (came === 'cancelled' && !before?.has('finished')) await onEnded(fn, job.id);
         return came;

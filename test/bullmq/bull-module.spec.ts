@@ -20,6 +20,7 @@ import {
   type JobsOptions,
   type Queue,
 } from 'nestjs-gearmonkey/bullmq';
+import { gate } from '../support/gate.js';
 import { until } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
@@ -129,6 +130,28 @@ describe('BullModule', () => {
     await queue.drain(true);
     await expect(queue.count()).resolves.toBe(0);
     await expect(queue.getJob('none')).resolves.toBeUndefined();
+  });
+
+  it('removes no job that runs', async () => {
+    const name = redis.fn();
+    const [running, end] = [gate(), gate()];
+    @Processor(name)
+    class Slow extends WorkerHost {
+      async process() {
+        running.open();
+        await end.passed;
+        return 1;
+      }
+    }
+    const app = await apps.start({
+      imports: [root(), BullModule.registerQueue({ name })],
+      providers: [Slow],
+    });
+    const job = await app.get<Queue>(getQueueToken(name)).add('slow', {});
+    await running.passed;
+    await expect(job.remove()).rejects.toThrow('a running job');
+    end.open();
+    await expect(job.waitUntilFinished()).resolves.toBe(1);
   });
 
   it('says how long ended jobs are kept, and what a job that was given up is', async () => {

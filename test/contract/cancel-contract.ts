@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { CancelOptions } from '../../lib/gearmonkey/core/client/run-options.js';
 import { JobCancelledError } from '../../lib/job/abort-errors.js';
 import { JobNotFoundError } from '../../lib/job/errors.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
@@ -101,6 +102,30 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
       end.open();
       await expect(clientOf().call(fn, 'after', { timeout: '10s' })).resolves.toBe('after');
       await cancelled(fn, job.id);
+    });
+
+    it('with `running: false` is false for a job that runs, which goes on, and ends one that waits', async () => {
+      const fn = rigOf().fn();
+      const source = rigOf().source();
+      const [runs, waits] = await clientOf().runMany(fn, ['a', 'b']);
+      const claim = await claimOne(source, fn);
+      await expect(clientOf().cancel(fn, runs!.id, { running: false })).resolves.toBe(false);
+      await expect(runs?.cancel({ running: false })).resolves.toBe(false);
+      await expect(waits?.cancel({ running: false })).resolves.toBe(true);
+      await expect(source.settle([success(claim)])).resolves.toEqual([]);
+      await expect(runs?.get()).resolves.toMatchObject({ state: 'succeeded' });
+      await cancelled(fn, waits!.id);
+      await source.close();
+    });
+
+    it.each([
+      [{ running: 'no' }, 'INVALID_OPTION'],
+      [{ runing: false }, 'CONFIGURATION'],
+    ])('refuses the options %j before anything is written', async (options, code) => {
+      const fn = rigOf().fn();
+      const job = await clientOf().run(fn, 'x');
+      await expect(clientOf().cancel(fn, job.id, options as CancelOptions)).rejects.toMatchObject({ code });
+      await expect(job.get()).resolves.toMatchObject({ state: 'waiting' });
     });
 
     it('refuses the result of a worker that missed the message', async () => {

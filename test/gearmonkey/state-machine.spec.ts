@@ -118,7 +118,7 @@ class ScriptEngine implements Engine {
     const keys = [jobs, locks, leases, scheduled, high, normal, low, channel, cancel];
     keys.push(this.k.wake);
     const error = JSON.stringify({ name: 'JobCancelledError', message: 'cancelled' });
-    return edits.cancel.run(this.redis, keys, now, id, '', 'cancelled', error);
+    return edits.cancel.run(this.redis, keys, now, id, '', 'cancelled', error, []);
   }
 
   update(_now: number, id: string, input: string, queue: QueueName | undefined, due: number) {

@@ -185,6 +185,17 @@ describe.each(SERVERS)('A test with jobs in %s', (server) => {
     });
   });
 
+  it('a cancel with `running: false` leaves a job alone that runs', async () => {
+    const jobs = await start();
+    const running = await jobs.run(slow, { to: 'waits' });
+    const drained = jobs.test.drain();
+    await jobs.test.until(slow, { id: running.id }, 'started');
+    await expect(running.cancel({ running: false })).resolves.toBe(false);
+    end.open();
+    await expect(drained).resolves.toMatchObject({ done: 1 });
+    await expect(running.get()).resolves.toMatchObject({ state: 'succeeded' });
+  });
+
   describe('cancelDuring', () => {
     it('cancels a job in the middle of its run', async () => {
       const jobs = await start();

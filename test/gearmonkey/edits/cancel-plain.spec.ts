@@ -15,6 +15,7 @@ describe('GearMonkeyClient.cancel, with plain workers and clients', () => {
     const cancelling = job.cancel();
     await expect(cancelling).rejects.toThrow(NotCancellableError);
     await expect(cancelling).rejects.toThrow(`Job 1 of "${fn}" runs on a plain GearMonkey worker`);
+    await expect(job.cancel({ running: false })).resolves.toBe(false);
     await rig.redis.hmset(`job:${fn}:${job.id}`, 'status', 'success', 'output', '"out"');
     await expect(job.cancel()).resolves.toBe(false);
     await expect(job.result()).resolves.toBe('out');

@@ -121,6 +121,18 @@ describe('cancel.lua', () => {
     await expect(cancel(server.redis, fn, '1', NOW, 0)).resolves.toBe('cancelled');
   });
 
+  it('leaves a job alone that runs, if the caller says so, and ends one that waits', async () => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a', 'b']);
+    await claim(server.redis, fn, { slots: 1 });
+    const before = await server.redis.hgetall(`job:${fn}:1`);
+    await expect(cancel(server.redis, fn, '1', NOW, '', [1])).resolves.toBe('running');
+    await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toEqual(before);
+    await expect(renew(server.redis, fn, NOW, ['1:1'])).resolves.toEqual([]);
+    await expect(cancel(server.redis, fn, '2', NOW, '', [1])).resolves.toBe('cancelled');
+    await expect(cancel(server.redis, fn, '1')).resolves.toBe('cancelled');
+  });
+
   it('cannot stop a plain worker, nor one that has just popped the id', async () => {
     const fn = server.fn();
     await enqueue(server.redis, fn, ['a']);

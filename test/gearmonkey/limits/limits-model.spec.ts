@@ -115,7 +115,7 @@ class ScriptLimitEngine implements LimitEngine {
   cancel(now: number, id: string) {
     const { jobs, locks, leases, scheduled, high, normal, low, channel, cancel, wake } = this.k;
     const keys = [jobs, locks, leases, scheduled, high, normal, low, channel, cancel, wake];
-    return edits.cancel.run(this.redis, keys, now, id, '', 'cancelled', ERROR);
+    return edits.cancel.run(this.redis, keys, now, id, '', 'cancelled', ERROR, []);
   }
 
   expire(now: number, id: string) {

@@ -194,11 +194,19 @@ export function look(
 
 export const CANCELLED = '{"name":"JobCancelledError","message":"cancelled"}';
 
-export function cancel(redis: Redis, fn: string, id: string, now = NOW, mark: number | '' = '') {
+/** @param spares ARGV that there may be */
+export function cancel(
+  redis: Redis,
+  fn: string,
+  id: string,
+  now = NOW,
+  mark: number | '' = '',
+  spares: readonly 1[] = [],
+) {
   const k = keysOf(fn);
   const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
   keys.push(k.wake);
-  return edits.cancel.run(redis, keys, now, id, mark, 'cancelled', CANCELLED);
+  return edits.cancel.run(redis, keys, now, id, mark, 'cancelled', CANCELLED, spares);
 }
 
 /** Milliseconds that a presence holds. */

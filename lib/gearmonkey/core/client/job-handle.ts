@@ -4,7 +4,7 @@ import type { ChunkOf, FunctionRef, InputOf, OutputOf } from '../../../job/job-d
 import type { StreamKind } from '../../../job/streams.js';
 import type { JobKey } from '../wire/protocol.js';
 import type { EnqueuedKey } from './job-store.js';
-import type { ResultOptions, UpdateOptions } from './run-options.js';
+import type { CancelOptions, ResultOptions, UpdateOptions } from './run-options.js';
 import { showAs } from '../../../job/show-as.js';
 
 /** What a handle asks. Features bring what is done with a job beside reading it. */
@@ -13,7 +13,7 @@ export interface JobReader {
   stream(ref: FunctionRef, job: JobKey, kind: StreamKind): Observable<unknown>;
   get<F extends FunctionRef>(ref: F, job: JobKey): Promise<Job<InputOf<F>, OutputOf<F>>>;
   update<F extends FunctionRef>(ref: F, job: JobKey, changes: UpdateOptions<InputOf<F>>): Promise<void>;
-  cancel(ref: FunctionRef, job: JobKey): Promise<boolean>;
+  cancel(ref: FunctionRef, job: JobKey, options: CancelOptions): Promise<boolean>;
   signal(ref: FunctionRef, job: JobKey, name: string, data: unknown): Promise<boolean>;
   result<F extends FunctionRef>(ref: F, job: JobKey, options: ResultOptions): Promise<OutputOf<F>>;
 }
@@ -69,8 +69,8 @@ export class JobHandle<F extends FunctionRef = FunctionRef> {
   }
 
   /** As `GearMonkeyClient.cancel`. @throws the same errors · JobLostError */
-  cancel(): Promise<boolean> {
-    return this.#reader.cancel(this.#ref, this.#key);
+  cancel(options: CancelOptions = {}): Promise<boolean> {
+    return this.#reader.cancel(this.#ref, this.#key, options);
   }
 
   /** As `GearMonkeyClient.signal`. @throws the same errors · JobLostError */

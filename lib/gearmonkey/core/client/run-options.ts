@@ -81,6 +81,12 @@ export interface UpdateOptions<Input = unknown> {
   delay?: Duration;
 }
 
+/** Options of `cancel`. */
+export interface CancelOptions {
+  /** With false a job that runs is left alone, even if it began a moment ago. @default true */
+  running?: boolean;
+}
+
 /** Options of a call with any input. */
 export type AnyRunOptions = RunOptions<never>;
 /** Options of `runMany`, which never waits. */

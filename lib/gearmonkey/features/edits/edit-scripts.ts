@@ -47,6 +47,6 @@ export const pause = defineScript<[now: Now, paused: 0 | 1], boolean>('pause', (
 export type Cancellation = 'cancelled' | 'cancelled-in-flow' | 'finished' | 'missing' | 'lost' | 'running';
 
 export const cancel = defineScript<
-  [now: Now, id: string, mark: number | '', message: string, error: string],
+  [now: Now, id: string, mark: number | '', message: string, error: string, sparesRunning: readonly 1[]],
   Cancellation
 >('cancel', (reply) => String(reply) as Cancellation);

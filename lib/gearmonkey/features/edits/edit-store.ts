@@ -39,8 +39,8 @@ export interface DrainedStep {
 
 /** Changes jobs that there are. */
 export interface EditStore {
-  /** Cancels a job that waits or that a worker of this package runs. */
-  cancel(fn: string, job: JobKey): Promise<Cancellation>;
+  /** Cancels a job that waits or, unless it spares those, that a worker of this package runs. */
+  cancel(fn: string, job: JobKey, sparesRunning?: boolean): Promise<Cancellation>;
 
   /** Changes a job that waits and has not begun. */
   update(fn: string, job: JobKey, changes: Changes): Promise<Updated>;

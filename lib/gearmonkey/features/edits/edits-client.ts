@@ -1,7 +1,7 @@
 import { Observable, distinctUntilChanged, switchMap } from 'rxjs';
 import type { FunctionRef, InputOf } from '../../../job/job-definition.js';
 import type { JobFeeds } from '../../core/client/job-feeds.js';
-import type { UpdateOptions } from '../../core/client/run-options.js';
+import type { CancelOptions, UpdateOptions } from '../../core/client/run-options.js';
 import type { ClientCore } from '../../core/feature.js';
 import { drain, type DrainJobsOptions } from './drain.js';
 import type { EditsStore, EditStore } from './edit-store.js';
@@ -22,11 +22,11 @@ export class EditsClient {
    * Cancels a job that waits, is scheduled, will be retried, or runs on a worker of this package; the handler's
    * `job.signal` aborts. Programs that use the plain protocol see an error with the output "cancelled".
    *
-   * @returns true if it is cancelled, now or before; false if it had finished in another way
-   * @throws JobNotFoundError · NotCancellableError if a plain worker runs it
+   * @returns true if it is cancelled, now or before; false if it had finished in another way, or runs and `running` is false
+   * @throws ConfigurationError, InvalidOptionError · JobNotFoundError · NotCancellableError if a plain worker runs it
    */
-  async cancel(ref: FunctionRef, id: string | number): Promise<boolean> {
-    return this.#jobs.cancel(ref, { id: String(id) });
+  async cancel(ref: FunctionRef, id: string | number, options: CancelOptions = {}): Promise<boolean> {
+    return this.#jobs.cancel(ref, { id: String(id) }, options);
   }
 
   /**

@@ -12,7 +12,7 @@ export const edits: Feature<EditsStore> = {
   handle: (core) => {
     const jobs = new JobEdits(core);
     return {
-      cancel: (ref, key) => jobs.cancel(ref, key),
+      cancel: (ref, key, options) => jobs.cancel(ref, key, options),
       update: (ref, key, changes) => jobs.update(ref, key, changes),
     };
   },

@@ -16,25 +16,27 @@ import type { ClientCore } from '../../core/feature.js';
 import type { JobKey } from '../../core/wire/protocol.js';
 import type { Updated } from './edit-scripts.js';
 import { isBegun } from '../../core/wire/stored-job.js';
-import { queueOf, type UpdateOptions } from '../../core/client/run-options.js';
+import { queueOf, type CancelOptions, type UpdateOptions } from '../../core/client/run-options.js';
 import type { Changes, EditsStore } from './edit-store.js';
 
 /** A worker that gives a job its key needs a round trip for it. One without the limit may also run a job that has no key. */
 const [FILING_LOOKS, FILING_MS] = [20, 10];
 
+const CANCEL = optionNames<CancelOptions>({ running: true });
 const UPDATE = optionNames<UpdateOptions>({ input: true, priority: true, scheduled: true, delay: true });
 
 /** Changes and cancels single jobs. A key with a mark never concerns another job that got the same id. */
 export class JobEdits {
   constructor(private readonly core: Pick<ClientCore<EditsStore>, 'store' | 'functions'>) {}
 
-  async cancel(ref: FunctionRef, key: JobKey): Promise<boolean> {
+  async cancel(ref: FunctionRef, key: JobKey, options: CancelOptions): Promise<boolean> {
     const { functions, store } = this.core;
     const fn = functions.nameOf(ref);
-    const came = isJobId(key.id) ? await store.edits.cancel(fn, key) : 'missing';
+    const { running } = checkCancel(options);
+    const came = isJobId(key.id) ? await store.edits.cancel(fn, key, !running) : 'missing';
     if (came === 'missing') throw new JobNotFoundError(fn, key.id);
     if (came === 'lost') throw new JobLostError(fn, key.id);
-    if (came === 'running') throw new NotCancellableError(fn, key.id);
+    if (came === 'running' && running) throw new NotCancellableError(fn, key.id);
     return came === 'cancelled';
   }
 
@@ -69,6 +71,13 @@ export class JobEdits {
       await delay(FILING_MS);
     }
   }
+}
+
+/** @throws ConfigurationError, InvalidOptionError */
+function checkCancel(options: CancelOptions): Required<CancelOptions> {
+  const { running = true } = checkOptions('cancel', options, CANCEL);
+  if (typeof running !== 'boolean') throw new InvalidOptionError('running', running, 'true or false');
+  return { running };
 }
 
 /**

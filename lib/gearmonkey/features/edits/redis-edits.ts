@@ -23,21 +23,21 @@ export class RedisEdits implements EditStore {
     this.keysOf = server.keysOf;
   }
 
-  async cancel(fn: string, key: JobKey): Promise<scripts.Cancellation> {
-    const came = await this.end(fn, key);
+  async cancel(fn: string, key: JobKey, sparesRunning = false): Promise<scripts.Cancellation> {
+    const came = await this.end(fn, key, sparesRunning);
     if (came !== 'cancelled-in-flow') return came;
     await this.server.hooks.awaitedEnded(fn);
     return 'cancelled';
   }
 
-  private end(fn: string, { id, mark }: JobKey): Promise<scripts.Cancellation> {
+  private end(fn: string, { id, mark }: JobKey, sparesRunning: boolean): Promise<scripts.Cancellation> {
     const k = this.keysOf(fn);
     const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
     keys.push(k.wake);
     const error = new JobCancelledError(fn, id);
     const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
     return this.questions.ask(fn, 'Cancelling a job', (redis) =>
-      scripts.cancel.run(redis, keys, '', id, mark ?? '', error.message, info),
+      scripts.cancel.run(redis, keys, '', id, mark ?? '', error.message, info, sparesRunning ? [1] : []),
     );
   }
 

@@ -9,21 +9,21 @@
 
 --- Ends a job that waits or that a worker of this package runs. `keys` are those of cancel.lua. Returns
 --- cancelled, finished, missing, lost or running, as cancel.lua, or an error if the user may not write that. Lists are searched from the left, where new jobs are.
---- `only_old`: one that runs goes on, and lists are searched from the right.
-local function cancel_job(keys, now, id, mark, message, failure, only_old)
+--- `spares`: one that runs goes on, and lists are searched from the right, as for the oldest of many.
+local function cancel_job(keys, now, id, mark, message, failure, spares)
   local job = call('HMGET', keys.jobs .. id, 'status', 'token', 'error', 'mark', 'key', 'after', 'flow')
   if not job[1] or is_unbegun(job[6], job[7]) then return 'missing' end
   if mark ~= '' and (job[4] or '0') ~= mark then return 'lost' end
   if job[3] == failure then return 'cancelled' end
   if job[1] == 'success' or job[1] == 'error' then return 'finished' end
-  if only_old and job[1] == 'busy' then return 'running' end
+  if spares and job[1] == 'busy' then return 'running' end
   local stored = job[5] and call('HMGET', keys.control, 'limit', 'override')
   local refusal = end_refusal(keys, 'cancelled') or refusal_of('ZREM', keys.scheduled) or refusal_of('ZREM', keys.leases)
     or refusal_of('LREM', keys.normal) or (stored and (limit_refusal(keys.limits, stored[1], { job[5] }) or refusal_of('EXISTS LPUSH', keys.wake)))
   if refusal then return refusal end
 
   local limits = stored and open_limits(keys, now, unpack(stored))
-  local side = only_old and -1 or 1
+  local side = spares and -1 or 1
   --- Removes a job from where it waits.
   local function remove_waiting(key)
     if call('ZREM', keys.scheduled, id) == 1 or (limits and limits.forget_time(key, id) == 1) then return true end

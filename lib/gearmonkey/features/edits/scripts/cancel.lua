@@ -4,8 +4,9 @@
   KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] leases   KEYS[4] scheduled
   KEYS[5] high   KEYS[6] normal   KEYS[7] low   KEYS[8] channel   KEYS[9] channel of cancellations   KEYS[10] wake marker
   ARGV[1] now in ms, or ''   ARGV[2] id   ARGV[3] mark, or '' for any job with this id   ARGV[4] message
-  ARGV[5] error as JSON
-  Returns cancelled, finished, missing, lost (another job has the id) or running (on a plain worker, which can't be stopped);
+  ARGV[5] error as JSON   ARGV[6] 1 if a job that runs is left alone, or none
+  Returns cancelled, finished, missing, lost (another job has the id) or running (on a plain worker, which can't be stopped, or left
+  alone);
   cancelled-in-flow if settle-flows.lua has something to do.
 
   Removing an id from a list takes time linear in its length.
@@ -20,5 +21,5 @@ local keys = {
   channel = KEYS[8], cancel = KEYS[9], wake = KEYS[10], limits = limit_prefix(KEYS[1]), control = control_of(KEYS[1]),
 }
 
-local came = cancel_job(keys, clock(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+local came = cancel_job(keys, clock(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6] == '1')
 return came == 'cancelled' and keys.ended_in_flow and 'cancelled-in-flow' or came

@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import { cancelWork, type MayCancel } from '../../lib/dashboard/bulk-work.js';
+import type { ViewedFunction } from '../../lib/dashboard/viewed-instance.js';
+import type { Claim } from '../../lib/job/job-source.js';
+import { claimOne, success } from '../contract/claiming.js';
+import { useGearMonkey } from '../gearmonkey/use-gearmonkey.js';
+
+describe('Cancelling all jobs of a state', () => {
+  const rig = useGearMonkey();
+
+  function cancelAll(fn: string, state: 'waiting' | 'running', mayCancel: MayCancel): Promise<number> {
+    const work = cancelWork({ client: rig.client, fn } as ViewedFunction, state, mayCancel);
+    return work(
+      () => undefined,
+      () => false,
+    );
+  }
+
+  it('that wait leaves one alone that has begun since it was listed', async () => {
+    const [fn, source] = [rig.fn(), rig.source()];
+    const [first, second] = await rig.client.runMany(fn, ['a', 'b']);
+    let claiming: Promise<Claim> | undefined;
+    const beginsMeanwhile = async () => {
+      await (claiming ??= claimOne(source, fn));
+      return true;
+    };
+    await expect(cancelAll(fn, 'waiting', beginsMeanwhile)).resolves.toBe(1);
+    await expect(source.settle([success(await claiming!)])).resolves.toEqual([]);
+    await expect(first?.get()).resolves.toMatchObject({ state: 'succeeded' });
+    await expect(second?.get()).resolves.toMatchObject({ state: 'cancelled' });
+  });
+
+  it('that run cancels them', async () => {
+    const [fn, source] = [rig.fn(), rig.source()];
+    const job = await rig.client.run(fn, 'a');
+    await claimOne(source, fn);
+    await expect(cancelAll(fn, 'running', async () => true)).resolves.toBe(1);
+    await expect(job.get()).resolves.toMatchObject({ state: 'cancelled' });
+  });
+});
