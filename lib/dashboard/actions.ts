@@ -101,7 +101,7 @@ export class DashboardActions {
       case 'discard':
         return changed((await act.client[request.action](act.fn, idOf(request)).done) > 0);
       case 'cancel':
-        return changed(await act.client.cancel(act.fn, idOf(request)));
+        return changed(await act.client.cancelNow(act.fn, idOf(request)));
       case 'edit':
         return edit(act);
       case 'pause':

@@ -41,7 +41,7 @@ export function cancelWork({ client, fn }: ViewedFunction, state: JobState, mayC
     const begun = Math.max(Date.now(), newest?.times.created?.getTime() ?? 0);
     const left = new Set<string>();
     const cancel = async (id: string) => {
-      if (await mayCancel(id)) return cancelled(client.cancel(fn, id, { running: state === 'running' }));
+      if (await mayCancel(id)) return cancelled(client.cancelNow(fn, id, { running: state === 'running' }));
       left.add(id);
       return false;
     };

@@ -98,13 +98,11 @@ export class RecordingStore implements GearMonkeyStore {
   }
 
   private recordingEdits(edits: EditStore): Partial<EditStore> {
-    const { clock, jobs, onEnded, store } = this;
+    const { clock, jobs, onEnded } = this;
     return {
       cancel: async (fn, job, sparesRunning) => {
-        const [before] = await store.read(fn, [job.id]);
         const came = await edits.cancel(fn, job, sparesRunning);
-        // A job that was cancelled before is not reported again.
-        if (came === 'cancelled' && !before?.has('finished')) await onEnded(fn, job.id);
+        if (came === 'cancelled') await onEnded(fn, job.id);
         return came;
       },
       update: async (fn, job, { place, ...changes }) => {

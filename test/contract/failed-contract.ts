@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
-import type { EndedJobs } from '../../lib/job/failed-jobs.js';
+import type { BulkRun, EndedJobs } from '../../lib/job/failed-jobs.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { claimInOrder, claimOne, claimUpTo, failure, success } from './claiming.js';
 import type { ClientRig } from './rig.js';
@@ -185,6 +185,20 @@ export function failedContract(rigOf: () => ClientRig): void {
   });
 
   describe('discard', () => {
+    it('counts what it has deleted itself, not what another call has', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      const [first = ''] = await failed(fn, ['a', 'b', 'c']);
+      const sum = async (runs: BulkRun[]) => {
+        const counts = await Promise.all(runs.map(({ done }) => done));
+        return counts.reduce((all, one) => all + one);
+      };
+      await expect(sum([client.discard(fn, first), client.discard(fn, first)])).resolves.toBe(1);
+      const which = { state: 'failed' } as const;
+      await expect(sum([client.discard(fn, which), client.discard(fn, which)])).resolves.toBe(2);
+      await expect(totalOf(client, fn, 'failed')).resolves.toBe(0);
+    });
+
     it('deletes jobs, which then do not exist', async () => {
       const fn = rigOf().fn();
       const client = rigOf().client();

@@ -30,6 +30,16 @@ describe('Cancelling all jobs of a state', () => {
     await expect(second?.get()).resolves.toMatchObject({ state: 'cancelled' });
   });
 
+  it('counts a job for the one who has cancelled it', async () => {
+    const fn = rig.fn();
+    await rig.client.runMany(fn, [1, 2, 3]);
+    const [ada, bob] = await Promise.all([
+      cancelAll(fn, 'waiting', async () => true),
+      cancelAll(fn, 'waiting', async () => true),
+    ]);
+    expect(ada + bob).toBe(3);
+  });
+
   it('that run cancels them', async () => {
     const [fn, source] = [rig.fn(), rig.source()];
     const job = await rig.client.run(fn, 'a');

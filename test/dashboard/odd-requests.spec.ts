@@ -85,6 +85,16 @@ describe('a request of a program, not of the page,', () => {
     expect((await client.list('late', { state: 'waiting' })).jobs).toEqual([]);
   });
 
+  it('counts a job once that is cancelled twice', async () => {
+    const { base, client } = await serve();
+    const { id } = await client.run('a', 1);
+    const body = { action: 'cancel', fn: 'a', id };
+    expect(await json<ActReply>(base, '/api/act', { body })).toMatchObject({ changed: true });
+    expect(await json<ActReply>(base, '/api/act', { body })).toMatchObject({ changed: false });
+    expect(events).toMatchObject([{ count: 1 }, { count: 0 }]);
+    await expect(client.cancel('a', id)).resolves.toBe(true);
+  });
+
   it.each([[[]], [{ rate: null }], [{ x: 1 }], [{ rate: [] }], [{ concurrency: 'x' }], [{}]])(
     'sets no limit of %j',
     async (limit) => {

@@ -147,6 +147,16 @@ describe.each([1, 3])('A call whose reply is lost %i times', (times) => {
     await expect(waiting(fn)).resolves.toEqual([[], ['1', '2'], [], []]);
   });
 
+  it('cancels and deletes a job once, and counts it', async () => {
+    const fn = server.fn();
+    await client.run(fn, 'x');
+    await expect(lossy(() => client.cancelNow(fn, 1))).resolves.toBe(true);
+    // The job is read before.
+    proxy.pass = 1;
+    await expect(lossy(() => client.discard(fn, 1).done)).resolves.toBe(1);
+    await expect(client.get(fn, 1)).resolves.toBeNull();
+  });
+
   it('pauses and resumes', async () => {
     const fn = server.fn();
     await client.run(fn, 'x');

@@ -175,7 +175,7 @@ export class JobModel {
 
   cancel(id: string): string {
     const job = this.job(id);
-    if (job.output === 'cancelled') return 'cancelled';
+    if (job.output === 'cancelled') return 'cancelled-before';
     if (isFinal(job)) return 'finished';
     this.leases.delete(`${id}:${job.token}`);
     this.scheduled.delete(id);

@@ -131,6 +131,7 @@ describe('mend.lua', () => {
     await expect(redis().keys(`${job()}*`)).resolves.toEqual([]);
     await expect(redis().exists(`ended:${fn}:failed`)).resolves.toBe(0);
     await expect(run('discard')).resolves.toBe(1);
+    await expect(run('discard', { name: '' })).resolves.toBe(0);
   });
 
   it('discards no job that others will read, or that they do not know of yet', async () => {

@@ -42,9 +42,10 @@ export const pause = defineScript<[now: Now, paused: 0 | 1], boolean>('pause', (
 
 /**
  * The result of a cancellation. `lost` means that another job has the id now. A job `cancelled-in-flow` belongs to a flow, or
- * others wait for it.
+ * others wait for it; one `cancelled-before` is as an earlier call has left it.
  */
-export type Cancellation = 'cancelled' | 'cancelled-in-flow' | 'finished' | 'missing' | 'lost' | 'running';
+export type Cancellation =
+  'cancelled' | 'cancelled-before' | 'cancelled-in-flow' | 'finished' | 'missing' | 'lost' | 'running';
 
 export const cancel = defineScript<
   [now: Now, id: string, mark: number | '', message: string, error: string, sparesRunning: readonly 1[]],

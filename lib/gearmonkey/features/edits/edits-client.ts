@@ -29,6 +29,11 @@ export class EditsClient {
     return this.#jobs.cancel(ref, { id: String(id) }, options);
   }
 
+  /** The same as `cancel`, but false for a job that was cancelled before: to count. @internal */
+  async cancelNow(ref: FunctionRef, id: string | number, options: CancelOptions = {}): Promise<boolean> {
+    return this.#jobs.cancelNow(ref, { id: String(id) }, options);
+  }
+
   /**
    * Changes a job that waits and that no handler has run: its input, its priority or its time. What is left out stays.
    * It is not an event: observers see it with the job's next change.

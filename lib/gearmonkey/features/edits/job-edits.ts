@@ -14,7 +14,7 @@ import { isJobId } from '../../core/client/job-access.js';
 import type { Place } from '../../core/client/job-store.js';
 import type { ClientCore } from '../../core/feature.js';
 import type { JobKey } from '../../core/wire/protocol.js';
-import type { Updated } from './edit-scripts.js';
+import type { Cancellation, Updated } from './edit-scripts.js';
 import { isBegun } from '../../core/wire/stored-job.js';
 import { queueOf, type CancelOptions, type UpdateOptions } from '../../core/client/run-options.js';
 import type { Changes, EditsStore } from './edit-store.js';
@@ -29,7 +29,18 @@ const UPDATE = optionNames<UpdateOptions>({ input: true, priority: true, schedul
 export class JobEdits {
   constructor(private readonly core: Pick<ClientCore<EditsStore>, 'store' | 'functions'>) {}
 
+  /** Whether the job is cancelled, now or before. */
   async cancel(ref: FunctionRef, key: JobKey, options: CancelOptions): Promise<boolean> {
+    const came = await this.end(ref, key, options);
+    return came === 'cancelled' || came === 'cancelled-before';
+  }
+
+  /** Whether the job was cancelled by this call. */
+  async cancelNow(ref: FunctionRef, key: JobKey, options: CancelOptions): Promise<boolean> {
+    return (await this.end(ref, key, options)) === 'cancelled';
+  }
+
+  private async end(ref: FunctionRef, key: JobKey, options: CancelOptions): Promise<Cancellation> {
     const { functions, store } = this.core;
     const fn = functions.nameOf(ref);
     const { running } = checkCancel(options);
@@ -37,7 +48,7 @@ export class JobEdits {
     if (came === 'missing') throw new JobNotFoundError(fn, key.id);
     if (came === 'lost') throw new JobLostError(fn, key.id);
     if (came === 'running' && running) throw new NotCancellableError(fn, key.id);
-    return came === 'cancelled';
+    return came;
   }
 
   async update<F extends FunctionRef>(

@@ -30,15 +30,29 @@ export class RedisEdits implements EditStore {
     return 'cancelled';
   }
 
-  private end(fn: string, { id, mark }: JobKey, sparesRunning: boolean): Promise<scripts.Cancellation> {
+  private async end(fn: string, { id, mark }: JobKey, sparesRunning: boolean): Promise<scripts.Cancellation> {
     const k = this.keysOf(fn);
     const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
     keys.push(k.wake);
     const error = new JobCancelledError(fn, id);
     const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
-    return this.questions.ask(fn, 'Cancelling a job', (redis) =>
-      scripts.cancel.run(redis, keys, '', id, mark ?? '', error.message, info, sparesRunning ? [1] : []),
-    );
+    let asked = 0;
+    const cancel = (redis: Redis | Cluster) => {
+      asked += 1;
+      return scripts.cancel.run(
+        redis,
+        keys,
+        '',
+        id,
+        mark ?? '',
+        error.message,
+        info,
+        sparesRunning ? [1] : [],
+      );
+    };
+    const came = await this.questions.ask(fn, 'Cancelling a job', cancel);
+    // The reply of the earlier call may have been lost.
+    return came === 'cancelled-before' && asked > 1 ? 'cancelled' : came;
   }
 
   update(fn: string, { id, mark }: JobKey, { input, place, key }: Changes): Promise<scripts.Updated> {

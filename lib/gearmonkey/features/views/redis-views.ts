@@ -118,7 +118,12 @@ export class RedisViews implements ViewStore {
     // The same name when the question is asked again.
     const name = randomUUID();
     const chosen = jobs.flatMap(({ id, finished }) => [id, finished]);
-    const run = (redis: Redis | Cluster) => mend.run(redis, keys, this.server.now(), verb, name, chosen);
+    let asked = 0;
+    const run = (redis: Redis | Cluster) => {
+      asked += 1;
+      const isFirst = verb === 'discard' && asked === 1;
+      return mend.run(redis, keys, this.server.now(), verb, isFirst ? '' : name, chosen);
+    };
     return this.server.questions.ask(fn, `A ${verb} of jobs`, run, { explain: explainToOperator });
   }
 

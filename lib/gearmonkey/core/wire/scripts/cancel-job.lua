@@ -8,13 +8,13 @@
 -- include unbegun: is_unbegun
 
 --- Ends a job that waits or that a worker of this package runs. `keys` are those of cancel.lua. Returns
---- cancelled, finished, missing, lost or running, as cancel.lua, or an error if the user may not write that. Lists are searched from the left, where new jobs are.
+--- cancelled, cancelled-before, finished, missing, lost or running, as cancel.lua, or an error if the user may not write that. Lists are searched from the left, where new jobs are.
 --- `spares`: one that runs goes on, and lists are searched from the right, as for the oldest of many.
 local function cancel_job(keys, now, id, mark, message, failure, spares)
   local job = call('HMGET', keys.jobs .. id, 'status', 'token', 'error', 'mark', 'key', 'after', 'flow')
   if not job[1] or is_unbegun(job[6], job[7]) then return 'missing' end
   if mark ~= '' and (job[4] or '0') ~= mark then return 'lost' end
-  if job[3] == failure then return 'cancelled' end
+  if job[3] == failure then return 'cancelled-before' end
   if job[1] == 'success' or job[1] == 'error' then return 'finished' end
   if spares and job[1] == 'busy' then return 'running' end
   local stored = job[5] and call('HMGET', keys.control, 'limit', 'override')

@@ -5,9 +5,8 @@
   KEYS[5] high   KEYS[6] normal   KEYS[7] low   KEYS[8] channel   KEYS[9] channel of cancellations   KEYS[10] wake marker
   ARGV[1] now in ms, or ''   ARGV[2] id   ARGV[3] mark, or '' for any job with this id   ARGV[4] message
   ARGV[5] error as JSON   ARGV[6] 1 if a job that runs is left alone, or none
-  Returns cancelled, finished, missing, lost (another job has the id) or running (on a plain worker, which can't be stopped, or left
-  alone);
-  cancelled-in-flow if settle-flows.lua has something to do.
+  Returns cancelled, cancelled-before (as an earlier call has left it), finished, missing, lost (another job has the id) or running
+  (on a plain worker, which can't be stopped, or left alone); cancelled-in-flow if settle-flows.lua has something to do.
 
   Removing an id from a list takes time linear in its length.
 ]]

@@ -4,7 +4,7 @@
   KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] channel   KEYS[4] control   KEYS[5] high
   KEYS[6] normal   KEYS[7] low   KEYS[8] wake marker   KEYS[9] ended: failed   KEYS[10] ended: cancelled
   KEYS[11] scheduled
-  ARGV[1] now in ms, or ''   ARGV[2] retry or discard   ARGV[3] name of this call
+  ARGV[1] now in ms, or ''   ARGV[2] retry or discard   ARGV[3] name of this call; '' for a discard that was not sent before
   ARGV[4…] id and `finished` of each job as they were read; `finished` is '' for a job of a plain worker
   Returns how many jobs it has moved or deleted.
 
@@ -136,7 +136,8 @@ local function mend(id, finished)
   if job.err then return 0 end
   if verb == 'discard' and not job[1] then
     unlist(id)
-    return 1
+    -- Deleted by this call, if that was sent before, or by another.
+    return name == '' and 0 or 1
   end
   if verb == 'retry' and job[6] == name then return 1 end
   if job[1] ~= 'error' or (job[2] or '') ~= finished or is_unbegun(job[11], job[9]) then return 0 end
