@@ -25,7 +25,7 @@ import { LiveUpdates } from './live.js';
 import { answerOf, PageAssets, type PageAsset } from './page-assets.js';
 import { onceGone, pathOf, rawRequest, rawResponse } from './request-facts.js';
 import { send, taken } from './responses.js';
-import { RouteGuard, type Asked } from './route.guard.js';
+import { RouteGuard, ROUTES, type Asked } from './route.guard.js';
 import { SystemReads } from './system-reads.js';
 import { DashboardAccess } from './viewed-instance.js';
 
@@ -200,8 +200,8 @@ abstract class DashboardRoutes {
   protected abstract isRoot(path: string): boolean;
 }
 
-/** The routes at a path, and a provider that finishes them: a class for each path, since Nest reads it from the class. */
-export function controllerAt(path: string): { controller: Type; finish: Provider } {
+/** The routes at a path, and their providers: a class for each path, since Nest reads it from the class. */
+export function controllerAt(path: string): { controller: Type; providers: Provider[] } {
   @Controller({ path, version: VERSION_NEUTRAL })
   class DashboardController extends DashboardRoutes {
     rest(asked: Asked) {
@@ -213,7 +213,7 @@ export function controllerAt(path: string): { controller: Type; finish: Provider
     }
   }
   const finish = {
-    provide: Symbol('DashboardRoutes'),
+    provide: Symbol('FinishedRoutes'),
     inject: [HttpAdapterHost, DASHBOARD, ApiFilter, PageAssets],
     useFactory: (
       { httpAdapter }: HttpAdapterHost,
@@ -230,5 +230,8 @@ export function controllerAt(path: string): { controller: Type; finish: Provider
       return route;
     },
   };
-  return { controller: DashboardController, finish };
+  return {
+    controller: DashboardController,
+    providers: [{ provide: ROUTES, useClass: DashboardController }, finish],
+  };
 }

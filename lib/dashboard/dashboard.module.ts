@@ -69,7 +69,7 @@ function dashboardAt(
   imports: ModuleMetadata['imports'] = [],
 ): DynamicModule {
   const checked = checkPath(path);
-  const { controller, finish } = controllerAt(checked);
+  const { controller, providers } = controllerAt(checked);
   return {
     module: DashboardModule,
     imports: [...imports, GearMonkeyCoreModule],
@@ -77,7 +77,7 @@ function dashboardAt(
     providers: [
       options,
       { provide: DASHBOARD_PATH, useValue: checked },
-      finish,
+      ...providers,
       ...[AccessGuard, RouteGuard, ApiFilter, DashboardAccess, Redaction],
       ...[JobReads, FlowReads, FunctionReads, SystemReads],
       ...[BulkRuns, Snapshots, SharedReads, DashboardActions, LiveUpdates, PageAssets, Closing],

@@ -1,5 +1,4 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
 import { failureOf } from './api.filter.js';
 import type { DashboardUser } from './dashboard.options.js';
 import type { Query } from './job-reads.js';
@@ -15,6 +14,12 @@ export interface Asked {
   readonly body: unknown;
 }
 
+/**
+ * The object whose methods the routes are. It is no controller: with a request-scoped global guard, pipe, interceptor or filter Nest
+ * makes each controller anew for each request.
+ */
+export const ROUTES = Symbol('DashboardRoutes');
+
 /** A route: returns what it answers as JSON, or answers itself and returns nothing. */
 type Route = (this: object, asked: Asked) => unknown;
 
@@ -24,17 +29,16 @@ type Route = (this: object, asked: Asked) => unknown;
  */
 @Injectable()
 export class RouteGuard implements CanActivate {
-  constructor(@Inject(ModuleRef) private readonly moduleRef: ModuleRef) {}
+  constructor(@Inject(ROUTES) private readonly routes: object) {}
 
   async canActivate(context: ExecutionContext): Promise<never> {
     const http = context.switchToHttp();
     const [request, response] = [http.getRequest<object>(), http.getResponse<object>()];
     const { query = {}, body } = request as { query?: Query; body?: unknown };
-    const controller = this.moduleRef.get<object>(context.getClass());
     const route = context.getHandler() as Route;
     try {
       const user = userOf(request);
-      const found = await route.call(controller, { request, response, user, query, body });
+      const found = await route.call(this.routes, { request, response, user, query, body });
       if (found !== undefined) sendJson(response, found);
     } catch (error) {
       throw failureOf(error);

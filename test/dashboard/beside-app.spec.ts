@@ -1,13 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import {
+  Catch,
   Controller,
   Get,
   Module,
+  Scope,
+  type ArgumentsHost,
   type CallHandler,
   type CanActivate,
   type ExecutionContext,
 } from '@nestjs/common';
-import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
 import { DashboardModule, type DashboardRequest } from 'nestjs-gearmonkey/dashboard';
 import { catchError, EMPTY, map, of, tap, type Observable } from 'rxjs';
@@ -47,6 +50,32 @@ class Renewing implements CanActivate {
     response.header('set-cookie', 'refresh=1');
     return true;
   }
+}
+
+/** A guard, pipe, interceptor or filter, as an app has it for each request. */
+@Catch()
+class ForEachRequest {
+  canActivate(): boolean {
+    return true;
+  }
+
+  transform(value: unknown): unknown {
+    return value;
+  }
+
+  intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle();
+  }
+
+  catch(error: Error, host: ArgumentsHost): void {
+    host.switchToHttp().getResponse<Sending>().status(500).send(`of the app: ${error.message}`);
+  }
+}
+
+/** As much of a response as Express and Fastify share. */
+interface Sending {
+  status(code: number): this;
+  send(text: string): void;
 }
 
 /** As much of Fastify as the test uses. */
@@ -101,6 +130,25 @@ describe.each(PLATFORMS)('A dashboard in an app on %s', (platform) => {
     await until(() => page.events.some(({ name }) => name === 'overview'));
     expect(page.hasEnded()).toBe(false);
     page.close();
+  });
+
+  it.each([
+    ['guard', APP_GUARD],
+    ['pipe', APP_PIPE],
+    ['interceptor', APP_INTERCEPTOR],
+    ['filter', APP_FILTER],
+  ])('whose global %s is request-scoped or durable, answers as before', async (_, provide) => {
+    const scoped = { provide, useClass: ForEachRequest, scope: Scope.REQUEST };
+    for (const provider of [scoped, { ...scoped, durable: true }]) {
+      const { base } = await apps.serve(platform, {
+        imports: [JOBS, DashboardModule.forRoot({ auth })],
+        providers: [provider],
+      });
+      await expect(json<Session>(base, '/api/session', admin)).resolves.toMatchObject({ user: 'admin' });
+      await expect(ask(base, '/')).resolves.toMatchObject({ status: 200 });
+      const { status, text } = await ask(base, '/api/job?fn=mine&id=1', admin);
+      expect([status, JSON.parse(text)]).toMatchObject([404, { code: 'JOB_NOT_FOUND' }]);
+    }
   });
 
   it('sends what guards of the app, and hooks of Fastify, add to its answers', async () => {
