@@ -8,7 +8,7 @@ import type { Watched } from './live-topics.js';
 const MOST_BEHIND = 4 * 1024 * 1024;
 
 /** For what was sent last. */
-const LAST_MS = 1000;
+export const LAST_MS = 1000;
 
 /** What is sent: times are dates, which JSON makes text of. */
 type Sent<Name extends keyof LiveEvents> = { readonly [Field in keyof LiveEvents[Name]]: unknown };
