@@ -1,4 +1,4 @@
-import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable, Logger, RequestMethod, type OnApplicationBootstrap } from '@nestjs/common';
 import { MODULE_PATH } from '@nestjs/common/constants.js';
 import { HttpAdapterHost, ModuleRef, ModulesContainer, type ApplicationConfig } from '@nestjs/core';
 import type { Server } from 'node:http';
@@ -63,12 +63,16 @@ function pathOfModule(modules: ModulesContainer): string {
   return typeof path === 'string' ? path.replace(/^\/+|\/+$/g, '') : '';
 }
 
+/** Those of exclusions from the global prefix that concern the page. */
+const METHODS: ReadonlySet<RequestMethod> = new Set([RequestMethod.GET, RequestMethod.ALL]);
+
 /** The app's global prefix, if it is not excluded from it: Nest has no public way to ask for that from inside. */
 function prefixOf(moduleRef: ModuleRef, path: string): string {
   const { container } = moduleRef as unknown as { container?: { applicationConfig?: ApplicationConfig } };
   const config = container?.applicationConfig;
-  const isExcluded = config
-    ?.getGlobalPrefixOptions()
-    .exclude?.some(({ pathRegex }) => pathRegex.test(`/${path}`));
-  return isExcluded === true ? '' : (config?.getGlobalPrefix() ?? '').replace(/^\/+|\/+$/g, '');
+  const exclude = config?.getGlobalPrefixOptions().exclude ?? [];
+  const isExcluded = exclude.some(
+    ({ pathRegex, requestMethod }) => METHODS.has(requestMethod) && pathRegex.test(`/${path}`),
+  );
+  return isExcluded ? '' : (config?.getGlobalPrefix() ?? '').replace(/^\/+|\/+$/g, '');
 }

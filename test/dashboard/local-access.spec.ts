@@ -1,5 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Logger, VersioningType, type INestApplication, type LoggerService } from '@nestjs/common';
+import {
+  Logger,
+  RequestMethod,
+  VersioningType,
+  type INestApplication,
+  type LoggerService,
+} from '@nestjs/common';
 import { RouterModule } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { once } from 'node:events';
@@ -302,6 +308,11 @@ describe.each(PLATFORMS)('a dashboard without `auth` on %s', (platform) => {
       'a global prefix that it is excluded from',
       (app) => app.setGlobalPrefix('tools', { exclude: ['jobs', 'jobs/{*rest}'] }),
       '/jobs',
+    ],
+    [
+      'a global prefix that only changes are excluded from',
+      (app) => app.setGlobalPrefix('tools', { exclude: [{ path: 'jobs', method: RequestMethod.POST }] }),
+      '/tools/jobs',
     ],
     [
       'versions in paths',
