@@ -36,7 +36,8 @@ export class HandlerContext {
   handlerOf(binding: WorkerBinding, globals: boolean, beforeRun?: BeforeRun): JobHandler {
     const contexts = new JobContextCreator(this.app, globals);
     const { wrapper } = binding;
-    if (!wrapper.isDependencyTreeStatic()) return this.requestScoped(binding, contexts, beforeRun);
+    if (!wrapper.isDependencyTreeStatic() || contexts.scopedGlobals.length > 0)
+      return this.requestScoped(binding, contexts, beforeRun);
     const run = contextOf(contexts, binding, wrapper.instance as object, beforeRun);
     return (input, job) => run(input, job);
   }
@@ -44,11 +45,11 @@ export class HandlerContext {
   /** Creates a context per job. Its request-scoped providers live as long as the job, and may inject it as REQUEST. */
   private requestScoped(
     binding: WorkerBinding,
-    contexts: ExternalContextCreator,
+    contexts: JobContextCreator,
     beforeRun?: BeforeRun,
   ): JobHandler {
     return async (input, job) => {
-      const { instance, contextId } = await resolvedFor(binding.wrapper, job);
+      const { instance, contextId } = await resolvedFor(binding.wrapper, job, contexts.scopedGlobals);
       return contextOf(contexts, binding, instance, beforeRun, contextId)(input, job);
     };
   }

@@ -4,10 +4,13 @@ import { RunningJob } from '../worker/running-job.js';
 import { CurrentJob, Input } from './input.decorator.js';
 import { leaveErrors } from './job-exceptions.js';
 import { PARAMETERS_METADATA } from './worker.decorator.js';
+import type { HostWrapper } from './worker.explorer.js';
 
 /** Creates the contexts of one handler. Nest's caches of methods are not shared with other handlers. */
 export class JobContextCreator extends ExternalContextCreator {
   private takesAsIs = false;
+  /** The global enhancers that are request-scoped or durable: Nest itself makes those for controllers only. */
+  readonly scopedGlobals: readonly HostWrapper[];
 
   /** Without `globals`, the app's global enhancers are hidden from all parts. Nest has no public option for this. */
   constructor(app: ExternalContextCreator, globals: boolean) {
@@ -22,6 +25,12 @@ export class JobContextCreator extends ExternalContextCreator {
       app['pipesConsumer'],
       leaveErrors(part(app['filtersContextCreator'])),
     );
+    this.scopedGlobals = [
+      ...(this['guardsContextCreator']['config']?.getGlobalRequestGuards() ?? []),
+      ...(this['interceptorsContextCreator']['config']?.getGlobalRequestInterceptors() ?? []),
+      ...(this['pipesContextCreator']['config']?.getGlobalRequestPipes() ?? []),
+      ...(this['filtersContextCreator']['config']?.getGlobalRequestFilters() ?? []),
+    ];
   }
 
   /** A method without parameter decorators gets the input and the running job. */

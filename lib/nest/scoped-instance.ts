@@ -15,14 +15,21 @@ export function moduleRefOf(wrapper: HostWrapper): ModuleRef | undefined {
 /**
  * Makes an instance of a request-scoped or durable class for one job or event, which its providers may inject as
  * REQUEST. Durable instances are shared as the app's ContextIdStrategy decides.
+ *
+ * @param enhancers the global ones that are request-scoped or durable: made with it
  */
-export async function resolvedFor(wrapper: HostWrapper, request: object): Promise<ScopedInstance> {
-  const moduleRef = moduleRefOf(wrapper) as ModuleRef;
+export async function resolvedFor(
+  wrapper: HostWrapper,
+  request: object,
+  enhancers: readonly HostWrapper[] = [],
+): Promise<ScopedInstance> {
   const contextId = ContextIdFactory.getByRequest(request);
-  const payload = wrapper.isDependencyTreeDurable() ? contextId.payload : undefined;
-  moduleRef.registerRequestByContextId(payload ?? request, contextId);
-  const instance = await moduleRef.resolve<object>(wrapper.token, contextId, { strict: true });
-  return { instance, contextId };
+  const all = [wrapper, ...enhancers];
+  const isDurable = all.every((each) => each.isDependencyTreeStatic() || each.isDependencyTreeDurable());
+  moduleRefOf(wrapper)?.registerRequestByContextId((isDurable && contextId.payload) || request, contextId);
+  const made = all.map((each) => moduleRefOf(each)?.resolve<object>(each.token, contextId, { strict: true }));
+  const [instance] = await Promise.all(made);
+  return { instance: instance as object, contextId };
 }
 
 /** A transient class has one instance for each class that injects it, and none to run jobs on. @throws ConfigurationError */

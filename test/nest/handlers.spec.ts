@@ -17,9 +17,18 @@ import {
   type ExecutionContext,
   type INestApplicationContext,
   type NestInterceptor,
+  type PipeTransform,
   type Type,
 } from '@nestjs/common';
-import { APP_GUARD, NestFactory, REQUEST, Reflector } from '@nestjs/core';
+import {
+  APP_FILTER,
+  APP_GUARD,
+  APP_INTERCEPTOR,
+  APP_PIPE,
+  NestFactory,
+  REQUEST,
+  Reflector,
+} from '@nestjs/core';
 import { Inject } from '@nestjs/common';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
@@ -258,7 +267,12 @@ describe('a @Worker method', () => {
     expect(seen.slice(0, 3)).toEqual(['gearmonkey', Handlers, 'guarded']);
   });
 
-  it('runs inside global guards only if the module says so', async () => {
+  it.each([
+    ['', {}],
+    [', made for each job,', { scope: Scope.REQUEST }],
+    [', shared by the jobs of a tenant,', { scope: Scope.REQUEST, durable: true }],
+  ])('runs inside global guards%s only if the module says so', async (_, scope) => {
+    @Injectable(scope)
     class Never implements CanActivate {
       canActivate() {
         return false;
@@ -276,6 +290,52 @@ describe('a @Worker method', () => {
     await expect((await start(providers, { globalEnhancers: true })).call('open', null)).rejects.toThrow(
       'Forbidden',
     );
+  });
+
+  it('runs inside global pipes, interceptors and filters that are made for each job, and know it', async () => {
+    const made: string[] = [];
+    class OfJob {
+      constructor(@Inject(REQUEST) readonly job: RunningJob) {
+        made.push(job.id);
+      }
+    }
+    @Injectable({ scope: Scope.REQUEST })
+    class Doubles extends OfJob implements PipeTransform {
+      transform(value: number) {
+        return value * 2;
+      }
+    }
+    @Injectable({ scope: Scope.REQUEST })
+    class Adds extends OfJob implements NestInterceptor {
+      intercept(_: unknown, next: CallHandler<number>) {
+        return next.handle().pipe(map((value) => value + Number(this.job.id)));
+      }
+    }
+    @Injectable({ scope: Scope.REQUEST })
+    @Catch(RangeError)
+    class Catches extends OfJob implements ExceptionFilter {
+      catch({ message }: RangeError) {
+        return `${message} of job ${this.job.id}`;
+      }
+    }
+    @Injectable()
+    class Handlers {
+      @Worker('count')
+      count(@Input() input: number) {
+        if (input === 0) throw new RangeError('none');
+        return input;
+      }
+    }
+    const kinds: [token: string, useClass: Type][] = [
+      [APP_PIPE, Doubles],
+      [APP_INTERCEPTOR, Adds],
+      [APP_FILTER, Catches],
+    ];
+    const globals = kinds.map(([provide, useClass]) => ({ provide, useClass }));
+    const client = await start([Handlers, ...globals], { globalEnhancers: true });
+    await expect(client.call('count', 10)).resolves.toBe(21);
+    await expect(client.call('count', 0)).resolves.toBe('none of job 2');
+    expect(made).toEqual(['1', '1', '1', '2', '2', '2']);
   });
 
   it('gets its own request-scoped providers for each job', async () => {
