@@ -1,10 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { rm } from 'node:fs/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { defineJob } from 'nestjs-gearmonkey';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
 import { LossyProxy } from '../support/lossy-proxy.js';
 import { eventually, until } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedis, useRedisServer } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 
 describe('An enqueue whose reply is lost', () => {
@@ -105,5 +108,59 @@ describe('An enqueue whose reply is lost', () => {
     const count = await server.redis.llen(`queue:${fn}:normal`);
     expect(count).toBeLessThanOrEqual(2);
     await expect(client.run(fn, 'after')).resolves.toMatchObject({ id: String(count + 1) });
+  });
+});
+
+describe('An enqueue whose reply is lost before the server refuses writes', () => {
+  const server = useRedisServer();
+  let proxy: LossyProxy;
+  let actors: RedisActors;
+
+  /** Settings with which it does. */
+  const FAULTS = {
+    'as its memory is full': ['maxmemory', '1'],
+    'as it can write no snapshot': ['save', '3600 1'],
+  } as const;
+  const limited = (fn: string) => defineJob<string, void>(fn, { limit: { concurrency: 1 } });
+  /** What is enqueued behind the job 1, and the last id of it. */
+  const KINDS: [
+    kind: string,
+    lastId: string,
+    run: (client: GearMonkeyClient, fn: string) => Promise<unknown>,
+  ][] = [
+    ['a job', '2', (client, fn) => client.run(fn, 'x')],
+    ['a delayed job', '2', (client, fn) => client.run(fn, 'x', { delay: '1h' })],
+    ['several jobs', '3', (client, fn) => client.runMany(fn, ['x', 'y'])],
+    ['a job with a limit', '2', (client, fn) => client.run(limited(fn), 'x')],
+    ['a unique job', '2', (client, fn) => client.run(fn, 'x', { unique: { key: 'a' } })],
+    ['a job that waits for another', '2', (client, fn) => client.run(fn, 'x', { after: [{ fn, id: '1' }] })],
+  ];
+
+  beforeAll(async () => {
+    await rm(server.server.directory, { recursive: true });
+    await server.redis.bgsave();
+    await until(async () => (await server.redis.info('persistence')).includes('rdb_last_bgsave_status:err'));
+    proxy = await LossyProxy.start(server.port);
+    actors = new RedisActors(proxy.url);
+  });
+  afterAll(() => {
+    actors.close();
+    proxy.stop();
+  });
+  afterEach(() => server.redis.config('SET', 'maxmemory', '0', 'save', ''));
+
+  describe.each(Object.entries(FAULTS))('%s', (_, [setting, refuses]) => {
+    it.each(KINDS)('returns the handle of %s', async (_kind, lastId, run) => {
+      const [fn, loading] = [server.fn(), server.fn()];
+      const client = actors.client();
+      await Promise.all([client.run(fn, 'before'), client.run(loading, 'before')]);
+      await run(client, loading);
+      proxy.lose = 1;
+      proxy.having = lastId;
+      proxy.meanwhile = () => server.redis.config('SET', setting, refuses);
+      expect([await run(client, fn)].flat().at(-1)).toMatchObject({ id: lastId });
+      await expect(client.run(fn, 'another')).rejects.toMatchObject({ code: 'REFUSED' });
+      await expect(server.redis.get(`uid:${fn}`)).resolves.toBe(lastId);
+    });
   });
 });

@@ -9,6 +9,8 @@ export class LossyProxy {
   lost = 0;
   /** Text that a reply must have to be lost. */
   having = '';
+  /** What happens between a call whose reply is lost and the end of its connection. */
+  meanwhile: () => unknown = () => undefined;
 
   private constructor(private readonly relay: Relay) {
     relay.join = (near, far) => this.join(near, far);
@@ -42,7 +44,7 @@ export class LossyProxy {
       }
       this.lose -= 1;
       this.lost += 1;
-      return near.destroy();
+      return void Promise.resolve(this.meanwhile()).finally(() => near.destroy());
     });
   }
 }

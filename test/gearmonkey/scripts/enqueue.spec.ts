@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ChannelLog } from '../../conformance/wire.js';
 import { useRedisServer } from '../../support/use-redis.js';
-import { enqueue, NOW, claim } from './scripts.js';
+import { enqueue, NOW, claim, unique } from './scripts.js';
 
 describe('enqueue.lua', () => {
   const server = useRedisServer();
@@ -137,6 +137,31 @@ describe('enqueue.lua', () => {
       await expect(enqueue(server.redis, fn, ['a'], { call: 1 })).resolves.toBe(1);
       await expect(enqueue(server.redis, fn, ['b'], { call: 1, sender: 'other' })).resolves.toBe(2);
     });
+
+    it.each([
+      ['READONLY', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']],
+      [
+        'NOREPLICAS',
+        ['CONFIG', 'SET', 'min-replicas-to-write', '1'],
+        ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
+      ],
+    ] as const)(
+      'is refused with %s: another server may be the master, without these jobs',
+      async (code, [begin, ...how], [end, ...back]) => {
+        const fn = server.fn();
+        await enqueue(server.redis, fn, ['a'], { call: 1 });
+        await unique(server.redis, fn, [{ key: 'a' }], { call: 1, sender: 'unique' });
+        await server.redis.call(begin, ...how);
+        try {
+          await expect(enqueue(server.redis, fn, ['a'], { call: 1 })).rejects.toThrow(code);
+          await expect(
+            unique(server.redis, fn, [{ key: 'a' }], { call: 1, sender: 'unique' }),
+          ).rejects.toThrow(code);
+        } finally {
+          await server.redis.call(end, ...back);
+        }
+      },
+    );
 
     it('is remembered for the given time after it was last sent', async () => {
       const fn = server.fn();

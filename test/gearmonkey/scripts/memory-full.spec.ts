@@ -36,6 +36,16 @@ describe('A server whose memory is full', () => {
     await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(1);
   });
 
+  it('remembers for longer a call that is sent again', async () => {
+    await server.redis.config('SET', 'maxmemory', '0');
+    const again = { sender: 's', call: 1 };
+    await enqueue(server.redis, fn, ['c'], { ...again, memory: 1000 });
+    await server.redis.config('SET', 'maxmemory', '1');
+    await expect(enqueue(server.redis, fn, ['c'], { ...again, memory: 2000 })).resolves.toBe(3);
+    expect(await server.redis.ttl(`sender:${fn}:s`)).toBeGreaterThan(1900);
+    await expect(enqueue(server.redis, fn, ['d'], { sender: 's', call: 2 })).rejects.toThrow('OOM');
+  });
+
   it('refuses unique jobs, and writes nothing', async () => {
     await server.redis.config('SET', 'maxmemory', '0');
     await unique(server.redis, fn, [{ key: 'there', options: `{"expires":${NOW - 1}}` }], {

@@ -19,6 +19,7 @@
 -- include flow-moves: activate, cancel_with_flow, fail_with_parent, flow_turn, is_cancelled, move_refusal
 -- include refusals: refusal_of
 -- include sender: reserve_ids
+-- include sent: earlier_reply
 -- include tagged: may_have_tags
 -- include tags: open_tags
 -- include unbegun: flow_key
@@ -28,22 +29,22 @@ local number, memory, mark = ARGV[2], ARGV[3], ARGV[4]
 local input, options, place, policy = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
 local NEVER, turn = '9000000000', flow_turn(clock(ARGV[5]))
 
+local sent = earlier_reply(sender, number, memory)
+if sent then return sent end
 local parents, unknown = read_parents({ unpack(ARGV, 10) })
-local sent = call('GET', sender)
-local is_repeated = sent and tonumber(string.match(sent, '^(%d+)') or 0) >= tonumber(number)
-if not parents and not is_repeated then return -unknown end
+if not parents then return -unknown end
 local k = keys_of(string.sub(jobs, 5, -2))
 local flow
-for _, parent in ipairs(parents or {}) do flow = flow or parent.flow end
+for _, parent in ipairs(parents) do flow = flow or parent.flow end
 local key, _, root = flow_key(flow)
 if key and not call('HMGET', key, 'total')[1] then flow, key = nil, nil end
-local refusal = move_refusal(k, 'x', place) or attach_refusal(k, 'x', parents or {})
+local refusal = move_refusal(k, 'x', place) or attach_refusal(k, 'x', parents)
 if key then
   refusal = refusal or refusal_of('HINCRBY PERSIST', key) or refusal_of('PERSIST RPUSH', key .. ':jobs')
 end
 if refusal then return refusal end
-local last, known, sent_id = reserve_ids(ids, 1, sender, number, memory)
-if sent_id then return sent_id end
+local last, known, refused = reserve_ids(ids, 1, sender, number, memory)
+if refused then return refused end
 
 local id = string.format('%.0f', last)
 

@@ -22,6 +22,7 @@
 -- include refusals: refusal_of
 -- include replace: is_full, replace, store_numbers
 -- include sender: reserve_ids
+-- include sent: earlier_reply
 -- include tags: open_tags
 -- include times: times_of
 -- include with-expiry: with_expiry
@@ -59,7 +60,9 @@ local refusal = refusal_with(stored[1] or rules) or refusal_of('HSETNX', keys.co
 local shared = numbers ~= '' and shared_by(rules)
 if shared then refusal = refusal or refusal_of('HSETNX', 'shared-limit:' .. shared .. ':x') end
 if refusal then return refusal end
-if call('HSETNX', keys.control, 'limit', rules) == 1 or numbers ~= '' then store_numbers(rules, numbers) end
+local stores = try('HSETNX', keys.control, 'limit', rules)
+if type(stores) == 'table' then return earlier_reply(keys.sender, ARGV[2], memory) or stores end
+if stores == 1 or numbers ~= '' then store_numbers(rules, numbers) end
 local limits = open_limits(keys, now, stored[1] or rules, stored[2])
 if not limits then return redis.error_reply('ERR the rules in ' .. keys.control .. ' have another form') end
 local last, known, sent = reserve_ids(keys.ids, jobs, keys.sender, ARGV[2], memory)

@@ -29,6 +29,7 @@
 -- include foreign: count
 -- include mark: mark_of
 -- include refusals: refusal_of
+-- include sent: known_result
 -- include tagged: may_have_tags
 -- include tags: open_tags
 -- include times: times_of
@@ -41,15 +42,12 @@ local keys = { jobs = jobs, channel = channel, locks = KEYS[9] }
 local MAX_PASSES = 10
 
 local known = call('GET', sender)
-if known then
-  local known_number, result = string.match(known, '^(%d+):(.*)$')
-  if tonumber(known_number) >= tonumber(number) then
-    -- This write makes a following WAIT cover the earlier call as well.
-    call('SET', sender, known, 'EX', memory)
-    local results = {}
-    for one in string.gmatch(result, '[^,]+') do results[#results + 1] = one end
-    return results
-  end
+local sent = known and known_result(known, sender, number, memory)
+if type(sent) == 'table' then return sent end
+if sent then
+  local results = {}
+  for one in string.gmatch(sent, '[^,]+') do results[#results + 1] = one end
+  return results
 end
 
 local refusal = refusal_of('INCRBY', ids) or refusal_of('SET DEL', sender) or refusal_of('PUBLISH', channel)
