@@ -84,6 +84,13 @@ describe.each([1, 3])('A call whose reply is lost %i times', (times) => {
     await expect(client.get(fn, 2)).resolves.toMatchObject({ input: 'changed', state: 'waiting' });
   });
 
+  it('signals a job once, and says that it did', async () => {
+    const job = await client.run(server.fn(), 'x');
+    await expect(lossy(() => job.signal('go', 'first'))).resolves.toBe(true);
+    await expect(lossy(() => job.signal('go', 'second'))).resolves.toBe(false);
+    await expect(server.redis.hget(`job:${job.fn}:${job.id}`, 'signal:go')).resolves.toMatch(/:"first"$/);
+  });
+
   it('gives a job another key once', async () => {
     const job = limited({ concurrency: 1 });
     await client.run(job, 'a1');

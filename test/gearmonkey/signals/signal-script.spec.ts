@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { keysOf } from '../../../lib/gearmonkey/core/wire/protocol.js';
@@ -12,10 +13,16 @@ describe('signal.lua', () => {
 
   const give = (
     name: string,
-    { data = '1', mark = '' as number | '', now = NOW, by = server.redis } = {},
+    {
+      data = '1',
+      mark = '' as number | '',
+      now = NOW,
+      by = server.redis,
+      token = randomUUID() as string,
+    } = {},
   ) => {
     const { jobs, scheduled, wake } = keysOf(fn);
-    return signal.run(by, [jobs, scheduled, wake], now, '1', mark, name, data);
+    return signal.run(by, [jobs, scheduled, wake], now, '1', mark, name, data, token);
   };
   /** Job 1 waits an hour for these signals. */
   const waits = async (signals = 'paid') => {
@@ -38,6 +45,26 @@ describe('signal.lua', () => {
     await expect(ids(NOW + 4)).resolves.toEqual([]);
     await expect(ids(NOW + 5)).resolves.toEqual(['1']);
     await expect(server.redis.hget(`job:${fn}:1`, 'signal:paid')).resolves.toBe(`${NOW + 5}:1`);
+  });
+
+  it('returns the same if a call is sent again, also when the job has ended', async () => {
+    await enqueue(server.redis, fn, ['a']);
+    for (const _ of ['once', 'again']) await expect(give('paid', { token: 't' })).resolves.toBe('signalled');
+    await expect(give('paid', { token: 'of another' })).resolves.toBe('known');
+    await claim(server.redis, fn);
+    await claim(server.redis, fn, { slots: 0, outcomes: ['1:1', 'success', 'out', ''] });
+    await expect(give('paid', { token: 't' })).resolves.toBe('signalled');
+    await expect(give('paid', { token: 'of another' })).resolves.toBe('finished');
+  });
+
+  it('is given by a program that names no call', async () => {
+    const { jobs, scheduled, wake } = keysOf(fn);
+    await enqueue(server.redis, fn, ['a']);
+    const older = [jobs, scheduled, wake, NOW, '1', '', 'paid', '1'];
+    const answers = [];
+    for (const _ of ['first', 'second']) answers.push(await server.redis.eval(signal.text, 3, ...older));
+    expect(answers).toEqual(['signalled', 'known']);
+    await expect(server.redis.hkeys(`job:${fn}:1`)).resolves.not.toContain('signalled:paid');
   });
 
   it('makes a job with a key due now', async () => {

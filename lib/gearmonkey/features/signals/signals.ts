@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Payload } from '../../../job/codec.js';
 import { InvalidOptionError, JobLostError, JobNotFoundError } from '../../../job/errors.js';
 import type { FunctionRef } from '../../../job/job-definition.js';
@@ -23,9 +24,9 @@ export interface SignalsStore extends JobStore {
   readonly signals: SignalStore;
 }
 
-/** What became of the signal. `mark` is '' for any job with this id. */
+/** What became of the signal. `mark` is '' for any job with this id; by `token` a call is recognized that is sent again. */
 export const signal = scriptsIn(LUA)<
-  [now: Now, id: string, mark: number | '', name: string, data: Bytes],
+  [now: Now, id: string, mark: number | '', name: string, data: Bytes, token: string],
   Signalled
 >('signal', (reply) => String(reply) as Signalled);
 
@@ -34,8 +35,9 @@ class RedisSignals implements SignalStore {
 
   give(fn: string, { id, mark }: JobKey, name: string, data: Payload): Promise<Signalled> {
     const { jobs, scheduled, wake } = this.server.keysOf(fn);
+    const token = randomUUID();
     return this.server.questions.ask(fn, 'Signalling a job', (redis) =>
-      signal.run(redis, [jobs, scheduled, wake], this.server.now(), id, mark ?? '', name, data),
+      signal.run(redis, [jobs, scheduled, wake], this.server.now(), id, mark ?? '', name, data, token),
     );
   }
 }

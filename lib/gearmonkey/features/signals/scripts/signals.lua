@@ -13,21 +13,24 @@ local function signal_refusal(keys, is_limited)
 end
 
 --- Gives a job a signal. The first one with a name counts: a later one changes nothing. A job that waits for it is due now.
---- `keys` has jobs, scheduled, wake and limits. Returns signalled, known, finished, missing or lost, or an error reply: then
---- nothing was written.
-local function give_signal(keys, now, id, mark, name, data)
+--- `keys` has jobs, scheduled, wake and limits; by `token`, or nil, a call is recognized that is sent again. Returns signalled,
+--- known, finished, missing or lost, or an error reply: then nothing was written.
+local function give_signal(keys, now, id, mark, name, data, token)
   local key = keys.jobs .. id
-  local job = try('HMGET', key, 'status', 'mark', 'waits', 'key', 'signal:' .. name, 'after', 'flow')
+  local job = try('HMGET', key, 'status', 'mark', 'waits', 'key', 'signal:' .. name, 'after', 'flow', 'signalled:' .. name)
   if job.err and not string.find(job.err, '^WRONGTYPE') then return job end
   if job.err or not job[1] or is_unbegun(job[6], job[7]) then return 'missing' end
   if mark ~= '' and (job[2] or '0') ~= mark then return 'lost' end
+  if token and job[8] == token then return 'signalled' end
   if job[1] == 'success' or job[1] == 'error' then return 'finished' end
   if job[5] then return 'known' end
   local limits = job[4] and open_limits(keys, now, unpack(call('HMGET', control_of(keys.jobs), 'limit', 'override')))
   local refusal = signal_refusal(keys, limits)
   if refusal then return refusal end
   local stamp, waits = string.format('%.0f', now), ':' .. (job[3] or '') .. ':'
-  call('HSET', key, 'signal:' .. name, stamp .. ':' .. data)
+  local fields = { 'signal:' .. name, stamp .. ':' .. data }
+  if token then fields[3], fields[4] = 'signalled:' .. name, token end
+  call('HSET', key, unpack(fields))
   if job[1] ~= 'idle' or not string.find(waits, ':' .. name .. ':', 1, true) then return 'signalled' end
   call('HSET', key, 'due', stamp)
   if limits and limits.forget_time(job[4], id) == 1 then
