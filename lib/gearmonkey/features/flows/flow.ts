@@ -45,7 +45,7 @@ export class Flow<F extends FunctionRef = FunctionRef> {
    * Cancels all jobs that don't run: those that wait for others, in a queue, for a time, a retry or a signal. Those that run go
    * on, and what waits for them is cancelled at their end.
    *
-   * @returns how many jobs this call has cancelled
+   * @returns how many jobs this call has cancelled, without those whose reply was lost with a connection
    */
   cancel(): Promise<number> {
     return this.#access.cancel();
