@@ -111,7 +111,7 @@ describe('An enqueue whose reply is lost', () => {
   });
 });
 
-describe('An enqueue whose reply is lost before the server refuses writes', () => {
+describe('A call whose reply is lost before the server refuses writes', () => {
   const server = useRedisServer();
   let proxy: LossyProxy;
   let actors: RedisActors;
@@ -161,6 +161,20 @@ describe('An enqueue whose reply is lost before the server refuses writes', () =
       expect([await run(client, fn)].flat().at(-1)).toMatchObject({ id: lastId });
       await expect(client.run(fn, 'another')).rejects.toMatchObject({ code: 'REFUSED' });
       await expect(server.redis.get(`uid:${fn}`)).resolves.toBe(lastId);
+    });
+
+    it('returns how many jobs were put back', async () => {
+      const [fn, loading] = [server.fn(), server.fn()];
+      const client = actors.client();
+      for (const name of [fn, loading])
+        for (const job of await client.runMany(name, ['x', 'y'])) await job.cancel();
+      const retry = (name: string) => client.retry(name, { state: 'cancelled' }).done;
+      await expect(retry(loading)).resolves.toBe(2);
+      // The jobs are read before in two calls, and their number with them.
+      Object.assign(proxy, { lose: 1, pass: 2, having: ':2\r\n' });
+      proxy.meanwhile = () => server.redis.config('SET', setting, refuses);
+      await expect(retry(fn)).resolves.toBe(2);
+      await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toHaveLength(2);
     });
   });
 });

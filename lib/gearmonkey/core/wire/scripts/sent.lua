@@ -1,5 +1,6 @@
 -- Gives known_result, earlier_reply
 -- include calls: try
+-- include refuses-writes: refuses_writes
 
 --- The result of a sender's call, from what is remembered of it, if that is this call or a later one; otherwise nil. An error reply
 --- if the server is to take no writes for now: after a failover another one answers, which may not have the jobs.
@@ -8,9 +9,7 @@ local function known_result(known, sender, number, memory)
   if tonumber(known_number) < tonumber(number) then return nil end
   -- This write makes a following WAIT cover the earlier call as well. It uses no memory.
   local kept = try('EXPIRE', sender, memory)
-  for _, code in ipairs({ 'READONLY', 'NOREPLICAS' }) do
-    if type(kept) == 'table' and string.find(kept.err, '^[^%u]*' .. code) then return kept end
-  end
+  if refuses_writes(kept, { 'READONLY', 'NOREPLICAS' }) then return kept end
   return result
 end
 

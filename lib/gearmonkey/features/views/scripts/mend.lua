@@ -155,9 +155,17 @@ refusal = refusal_of('HMGET HSET HDEL PERSIST EXISTS DEL', keys.jobs .. 'x') or 
   or refusal_of('ZREM', KEYS[11]) or refusal_of('EXISTS LPUSH', keys.wake) or (limits and limit_refusal(keys.limits, control[1], {}))
 if refusal then return refusal end
 
--- Writes nothing, as no job has this name: a server whose memory is full refuses it, and so the whole call.
+-- Writes nothing, as no job has this name: a server that takes no writes refuses it, and so the whole call, unless that was sent
+-- before.
 local written = verb == 'retry' and try('ZADD', KEYS[9], 'XX', stamp, name)
-if type(written) == 'table' and string.find(written.err, 'OOM', 1, true) then return written end
+if refuses_writes(written) then
+  local retried = 0
+  -- After a failover another server answers, which may not have retried them.
+  for i = 4, refuses_writes(written, { 'OOM', 'MISCONF' }) and math.min(#ARGV, 203) or 0, 2 do
+    if try('HMGET', keys.jobs .. ARGV[i], 'retried')[1] == name then retried = retried + 1 end
+  end
+  return retried > 0 and retried or written
+end
 
 local mended = 0
 for i = 4, math.min(#ARGV, 203), 2 do mended = mended + mend(ARGV[i], ARGV[i + 1]) end
