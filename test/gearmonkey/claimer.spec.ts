@@ -212,6 +212,26 @@ describe('A source of jobs', () => {
     }
   });
 
+  it('renews the leases of a function that it has stopped until their outcomes are written, whatever it begins', async () => {
+    const options = { presence: SHORT_LEASE_MS };
+    const source = opened(opened(new RedisActors(server.url)).source(options, { keeper: true }));
+    const lost: Claim[] = [];
+    await source.open([fn], (claim) => lost.push(claim));
+    const claim = await claimOne(source, fn);
+    await source.withdraw([fn]);
+    const [next, other] = [server.fn('b'), server.fn('c')];
+    await source.open([next]);
+    expect(source['held']['groups']).toEqual([fn, next]);
+    const expiry = async () => Number(await server.redis.zscore(`lease:${fn}`, `${claim.id}:${claim.token}`));
+    const [before, from] = [await expiry(), realNow()];
+    await until(() => lost.length > 0 || (source['held']['keeper']?.renewedAt ?? 0) > from);
+    expect(lost).toEqual([]);
+    await expect(expiry()).resolves.toBeGreaterThan(before);
+    await expect(source.settle([success(claim)])).resolves.toEqual([]);
+    await source.open([other]);
+    expect(source['held']['groups']).toEqual([other, next]);
+  });
+
   it.each([
     ['knows that a lease may be over until it has renewed it', false],
     ['hears from its thread that it renews them', true],

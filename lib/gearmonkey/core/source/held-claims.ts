@@ -57,7 +57,7 @@ export class HeldClaims implements SourceLeases {
   private readonly functions = new Set<string>();
   private keeper?: LeaseKeeper;
   private readonly presence: Presence;
-  /** Names of lease groups: each keeps its place, which another takes once its function is withdrawn. */
+  /** Names of lease groups: each keeps its place, which another takes once its function is withdrawn and no claim of it is left. */
   private readonly groups: string[] = [];
   /** How to end the subscription to each function's cancellations. */
   private readonly unlisten = new Map<string, () => void>();
@@ -213,8 +213,12 @@ export class HeldClaims implements SourceLeases {
   private enter(fn: string): void {
     this.functions.add(fn);
     if (this.groups.includes(fn)) return;
-    const free = this.groups.findIndex((name) => !this.functions.has(name));
+    const free = this.groups.findIndex((name) => !this.functions.has(name) && !this.hasClaimsOf(name));
     this.groups[free < 0 ? this.groups.length : free] = fn;
+  }
+
+  private hasClaimsOf(fn: string): boolean {
+    return [...this.claims.keys()].some((claim) => claim.fn === fn);
   }
 
   private keep(): void {
