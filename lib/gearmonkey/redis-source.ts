@@ -156,9 +156,9 @@ export class RedisSource implements JobSource, SourceMonitor {
   }
 
   async withdraw(functions: readonly string[]): Promise<void> {
-    for (const fn of functions) this.opened.delete(fn);
+    const served = functions.filter((fn) => this.opened.delete(fn));
     for (const fn of functions) this.features.keys.forget(fn);
-    await Promise.all(functions.map((fn) => this.claimer.withdraw(fn)));
+    await Promise.all(served.map((fn) => this.claimer.withdraw(fn)));
     await this.held.withdraw(functions);
   }
 

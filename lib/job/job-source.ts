@@ -217,8 +217,8 @@ export interface JobSource {
   settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]>;
 
   /**
-   * Signs the worker off from functions whose jobs it no longer runs. Without it they stay registered until `close`.
-   * `open` may register them again.
+   * Signs the worker off from functions whose jobs it no longer runs, or whose `open` has failed. Without it they stay
+   * registered until `close`. `open` may register them again.
    */
   withdraw?(functions: readonly string[]): Promise<void>;
 

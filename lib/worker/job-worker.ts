@@ -308,17 +308,19 @@ class Announcer {
     private readonly onRevoked: OnRevoked,
   ) {}
 
-  /** @throws ConfigurationError for a limit without a source that applies it · what the source says of a server that doesn't take them */
+  /**
+   * If it fails, what was done of it is undone before the next call.
+   *
+   * @throws ConfigurationError for a limit without a source that applies it · what the source says of a server that doesn't take them
+   */
   open(bindings: readonly HandlerBinding[]): Promise<void> {
+    const functions = bindings.map(({ definition }) => definition.name);
     const opening = this.last.then(() => {
       giveLimits(this.source, bindings, this.codec);
       giveKeep(this.source, bindings);
-      return this.source.open(
-        bindings.map(({ definition }) => definition.name),
-        this.onRevoked,
-      );
+      return this.source.open(functions, this.onRevoked);
     });
-    this.last = opening.catch(() => undefined);
+    this.last = opening.catch(() => this.source.withdraw?.(functions)).catch(() => undefined);
     return opening;
   }
 

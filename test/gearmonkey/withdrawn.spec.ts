@@ -1,10 +1,18 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient, GearMonkeyModule, GearMonkeyWorkers } from 'nestjs-gearmonkey';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { realNow } from '../../lib/job/real-time.js';
+import { bindHandler } from '../../lib/worker/job-handler.js';
 import { gate } from '../support/gate.js';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
+import { RedisActors } from './redis-rig.js';
+
+/** A worker signs on again four times in it. */
+const SHORT_PRESENCE_MS = 400;
 
 describe('a function that a worker has stopped', () => {
   const used = useRedis();
@@ -71,5 +79,43 @@ describe('a function that a worker has stopped', () => {
       [1, 2, 3].map((input) => one.client.call(fn, input, { timeout: '20s' })),
     );
     expect(outputs).toEqual(['other', 'other', 'other']);
+  });
+});
+
+describe('a function whose start fails half-way', () => {
+  const used = useRedis();
+  let actors: RedisActors;
+  beforeEach(() => void (actors = new RedisActors(used.url)));
+  afterEach(() => actors.close());
+  stopWorkersAfterEach();
+
+  it('is none of the worker: it is not counted, has no subscription and no limit, and can be added again', async () => {
+    const source = actors.source({ presence: SHORT_PRESENCE_MS }, { keeper: true });
+    const { worker } = await runWorker(source, used.fn(), () => 'done');
+    const fn = used.fn('late');
+    const { count, workers, cancel } = keysOf(fn);
+    const known = async () => [
+      await used.redis.get(count),
+      await used.redis.zcard(workers),
+      (await used.redis.pubsub('NUMSUB', cancel))[1],
+      source['features'].keys.has(fn),
+    ];
+    const held = source['held'];
+    const open = held.open.bind(held);
+    // As if the time were up at once: the server subscribes all the same.
+    held.open = (functions, opening) =>
+      open(functions, { ...opening, subscribed: () => Promise.reject(new Error('too late')) });
+    const handle = () => 'done';
+    const limited = bindHandler(defineJob(fn), { limit: { concurrency: 1 } }, handle);
+    await expect(worker.add(limited)).rejects.toThrow('too late');
+    held.open = open;
+    await eventually(async () => expect(await known()).toEqual(['0', 0, 0, false]));
+    const from = realNow();
+    await until(() => (held['keeper']?.renewedAt ?? 0) > from);
+    expect(await known()).toEqual(['0', 0, 0, false]);
+    await worker.add(bindHandler(defineJob(fn), {}, handle));
+    expect(await known()).toEqual(['1', 1, 1, false]);
+    await worker.remove(fn, 0);
+    await eventually(async () => expect(await known()).toEqual(['0', 0, 0, false]));
   });
 });

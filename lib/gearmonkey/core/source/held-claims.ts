@@ -59,8 +59,8 @@ export class HeldClaims implements SourceLeases {
   private readonly presence: Presence;
   /** Names of lease groups: each keeps its place, which another takes once its function is withdrawn and no claim of it is left. */
   private readonly groups: string[] = [];
-  /** How to end the subscription to each function's cancellations. */
-  private readonly unlisten = new Map<string, () => void>();
+  /** The subscription to each function's cancellations: how to end it, once the server has acknowledged it. */
+  private readonly subscriptions = new Map<string, Promise<() => void>>();
   private refused = false;
 
   constructor(
@@ -71,7 +71,7 @@ export class HeldClaims implements SourceLeases {
   }
 
   /**
-   * Signs this worker on and subscribes to cancellations.
+   * Signs this worker on and subscribes to cancellations. What fails half-way is undone by `withdraw`.
    *
    * @throws ConnectionError if the server doesn't answer in time
    */
@@ -81,19 +81,17 @@ export class HeldClaims implements SourceLeases {
     for (const fn of functions) this.enter(fn);
     if (this.refused) throw new ConnectionError('The worker did not start', 'it was closed meanwhile');
     this.keep();
-    await subscribed(Promise.all(functions.map((fn) => this.hearCancellations(fn))));
+    await subscribed(Promise.all(functions.map((fn) => this.subscribe(fn))));
   }
 
-  /** Signs this worker off from functions of which it holds no claims. If that fails, others correct the counts later. */
+  /** Signs this worker off from those functions that it has signed on to. If that fails, others correct the counts later. */
   async withdraw(functions: readonly string[]): Promise<void> {
-    for (const fn of functions) {
-      this.functions.delete(fn);
-      this.unlisten.get(fn)?.();
-      this.unlisten.delete(fn);
-    }
-    this.keep();
+    const signed = functions.filter((fn) => this.functions.delete(fn));
+    if (signed.length === 0) return;
+    for (const fn of signed) this.unsubscribe(fn);
+    if (this.keeper) this.keep();
     const { commands } = this.connections;
-    if (commands.isReady) await this.presence.sign(await commands.ready(), functions, 0);
+    if (commands.isReady) await this.presence.sign(await commands.ready(), signed, 0);
   }
 
   /** Prevents opening from now on: one under way fails, and `signOff` undoes it. */
@@ -205,8 +203,7 @@ export class HeldClaims implements SourceLeases {
 
   /** Stops the keeper and the subscriptions. */
   async stop(): Promise<void> {
-    for (const stop of this.unlisten.values()) stop();
-    this.unlisten.clear();
+    for (const fn of this.subscriptions.keys()) this.unsubscribe(fn);
     await this.keeper?.close();
   }
 
@@ -275,12 +272,20 @@ export class HeldClaims implements SourceLeases {
       this.revoke(claim.fn, [memberOf(claim)], 'lost');
   }
 
-  private async hearCancellations(fn: string): Promise<void> {
+  private subscribe(fn: string): Promise<unknown> {
     const message = (member: string) => void this.cancelled(fn, member);
     const isPatient = () => this.claims.size === 0;
-    const stop = await this.connections.hub.listen(this.options.keysOf(fn).cancel, { message, isPatient });
-    if (this.refused) stop();
-    else this.unlisten.set(fn, stop);
+    const subscription = this.connections.hub.listen(this.options.keysOf(fn).cancel, { message, isPatient });
+    this.subscriptions.set(fn, subscription);
+    return subscription;
+  }
+
+  private unsubscribe(fn: string): void {
+    this.subscriptions.get(fn)?.then(
+      (stop) => stop(),
+      () => undefined,
+    );
+    this.subscriptions.delete(fn);
   }
 
   /**
