@@ -40,6 +40,8 @@ let lastTrouble = '';
 /** Set until the next round after a failure. @type {NodeJS.Timeout | undefined} */
 let retry;
 
+if (connection.nodes) redis.on('+node', attend);
+else attend(redis);
 redis.on('error', (error) => {
   tell(error);
   // The database does not exist: ioredis would continue in database 0.
@@ -54,6 +56,17 @@ parentPort.on('message', (message) => {
   if (message.hold) namedOf(message.hold.group).set(message.hold.member, message.hold.deadline);
   if (message.drop) namedOf(message.drop.group).delete(message.drop.member);
 });
+
+/**
+ * As in redis-connection.ts: a second error of a socket must not end the thread, and ioredis listens to it anew with each
+ * READONLY. @param {Redis} client
+ */
+function attend(client) {
+  client.on('connect', () => {
+    client.stream.on('error', () => undefined);
+    client.stream.setMaxListeners(0);
+  });
+}
 
 /** The same as `sharedTime` in lease-thread.ts. */
 function sharedTime() {

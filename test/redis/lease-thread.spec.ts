@@ -4,7 +4,7 @@ import { LeaseThread } from '../../lib/redis/lease-keeper.js';
 import { toPlainConnection, type PlainConnection } from '../../lib/redis/plain-connection.js';
 import { scriptOf } from '../../lib/redis/script.js';
 import { eventually, until } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
+import { useRedis, useRedisServer } from '../support/use-redis.js';
 
 const INTERVAL_MS = 10;
 /** Most leases of a call. */
@@ -28,6 +28,11 @@ const { sha: backSha, text: backText } = scriptOf<[], unknown>(
   () => [],
 );
 const ignore = () => undefined;
+
+const claim = (id: string, token = 1): Claim => ({
+  ...{ fn: 'fn', id, token, input: new Uint8Array() },
+  ...{ attempts: 1, stalls: 0, options: {} },
+});
 
 describe('LeaseThread', () => {
   const server = useRedis();
@@ -54,10 +59,6 @@ describe('LeaseThread', () => {
   });
   afterEach(() => thread.close());
 
-  const claim = (id: string, token = 1): Claim => ({
-    ...{ fn: 'fn', id, token, input: new Uint8Array() },
-    ...{ attempts: 1, stalls: 0, options: {} },
-  });
   const renewals = async (member: string) => Number(await server.redis.hget(key, member));
 
   /** Until a lease that is held from now on has been renewed so often. */
@@ -180,5 +181,32 @@ describe('LeaseThread', () => {
   it('has the time since it last renewed all leases', async () => {
     await rounds(2, '7');
     await eventually(() => expect(thread.age).toBeLessThan(10 * INTERVAL_MS));
+  });
+});
+
+describe('LeaseThread of more than ten groups', () => {
+  const server = useRedisServer();
+
+  it('has Node warn of no listeners while its server refuses writes, and renews afterwards', async () => {
+    const { keeper: connection } = toPlainConnection(server.url, 'keeper') as { keeper: PlainConnection };
+    const thread = new LeaseThread({ connection, interval: INTERVAL_MS }, ignore, ignore);
+    const warned: string[] = [];
+    thread['thread'].stderr.on('data', (text) => warned.push(String(text)));
+    const names = Array.from({ length: 12 }, (_, index) => server.fn(`kept-${index}`));
+    const renew = (key: string) => ({ script: { sha, text }, keys: [key], args: [] });
+    thread.setGroups(names.map((name) => ({ name, renew: renew(name) })));
+    for (const name of names) thread.hold(claim('7'), name);
+    const [last = ''] = names.slice(-1);
+    const renewals = async () => Number(await server.redis.hget(last, '7:1'));
+    await until(async () => (await renewals()) > 0);
+    await server.redis.replicaof('127.0.0.1', '1');
+    const refused = async () =>
+      Number(/errorstat_READONLY:count=(\d+)/.exec(await server.redis.info('errorstats'))?.[1] ?? 0);
+    await until(async () => (await refused()) > 3 * names.length);
+    await server.redis.replicaof('NO', 'ONE');
+    const before = await renewals();
+    await until(async () => (await renewals()) > before);
+    await thread.close();
+    expect(warned.join('')).toBe('');
   });
 });
