@@ -91,7 +91,7 @@ export class JobdSource implements JobSource, SourceMonitor {
     this.onRevoked = onRevoked;
     this.isResting = false;
     for (const fn of functions) this.checkTarget(fn);
-    this.opening ??= this.start();
+    this.opening = this.opening?.catch(() => this.start()) ?? this.start();
     const rows = await this.opening;
     if (rows.serve(functions)) this.link?.update();
   }

@@ -121,7 +121,8 @@ class JqSource implements JobSource, SourceMonitor {
     this.registrations.serve(functions);
     this.pings ??= this.startPings();
     this.stalls ??= new StallWatch();
-    await (this.opening ??= this.server?.listen() ?? Promise.resolve(undefined));
+    const listening = async () => this.server?.listen();
+    await (this.opening = this.opening?.catch(listening) ?? listening());
   }
 
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {

@@ -57,7 +57,7 @@ export class Locks implements SourceLeases {
    */
   async open(interval: number): Promise<void> {
     this.interval = interval;
-    this.keeper = this.keep(interval);
+    this.keeper ??= this.keep(interval);
     const { prefix } = this.connections;
     this.unlisten = await this.hub.listen(`${prefix}w:${this.options.worker}`, {
       message: (text) => this.onEvent(text),

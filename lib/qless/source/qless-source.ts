@@ -111,8 +111,8 @@ export class QlessSource implements JobSource, SourceMonitor {
   open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {
     this.onRevoked = onRevoked;
     this.claimer.serve(functions);
-    this.opening ??= this.frame.open((opening) => this.start(opening));
-    return this.opening;
+    const opened = () => this.frame.open((opening) => this.start(opening));
+    return (this.opening = this.opening?.catch(opened) ?? opened());
   }
 
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
