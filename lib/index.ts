@@ -80,7 +80,15 @@ export type { ConfiguredWorkerOptions, WorkerDecoratorOptions } from './nest/wor
 export { CurrentJob, Input, type InputOptions, type InputPipe } from './nest/input.decorator.js';
 export { RunningJob } from './worker/running-job.js';
 export type { BatchResult, HandlerOptions, HandlerResult, JobLimits } from './worker/job-handler.js';
-export { BatchOutcome, BatchResultError, fail, later, ok, type BatchOptions } from './worker/batch.js';
+export {
+  BatchOutcome,
+  BatchResultError,
+  BatchStoppedError,
+  fail,
+  later,
+  ok,
+  type BatchOptions,
+} from './worker/batch.js';
 export { JobCursor, type CursorStart } from './worker/job-cursor.js';
 export type { JobSignal, WaitOptions } from './worker/signal-wait.js';
 export { chunk, OutputChunk, type StreamEntry, type StreamKind, type StreamOptions } from './job/streams.js';

@@ -145,6 +145,12 @@ function isError(value: object): boolean {
   return isNativeError(value) || isInstance(value, Error);
 }
 
+/** Whether a thrown value is this error, or has it among its causes. */
+export function isFrom(thrown: unknown, error: Error, depth = 0): boolean {
+  if (thrown === error) return true;
+  return depth < MAX_CAUSES && isObject(thrown) && isFrom(partOf(thrown, 'cause'), error, depth + 1);
+}
+
 /** `instanceof` for a thrown value, which may be a proxy that throws on every access. */
 export function isInstance<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
   return safely(() => value instanceof type) === true;

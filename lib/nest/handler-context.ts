@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ExternalContextCreator, type ContextId } from '@nestjs/core';
+import { runBatch } from '../worker/batch-collector.js';
 import { settleResult } from '../worker/handler-result.js';
 import type { JobHandler } from '../worker/job-handler.js';
 import { RunningJob } from '../worker/running-job.js';
@@ -76,12 +77,6 @@ function contextOf(
   );
 }
 
-/** As `beSure` of a job. The reason why one has to stop gives the others back. @throws JobAbortedError */
-function allSure(jobs: readonly RunningJob[]): Promise<unknown> | undefined {
-  const uncertain = jobs.flatMap((job) => job.beSure() ?? []);
-  return uncertain.length > 0 ? Promise.all(uncertain) : undefined;
-}
-
 /**
  * Wraps the method: reports progress of generators and Observables and returns a Promise of their output, since Nest
  * would only keep the last value. The wrapper has the method's metadata, which enhancers read.
@@ -90,12 +85,17 @@ function settling(instance: object, { method, annotation }: WorkerBinding, befor
   const handler = (instance as Record<string, Method>)[method] as Method;
   const wrapped: Method = function (this: unknown, ...args) {
     const job = args[annotation.jobIndex] as RunningJob | readonly RunningJob[];
+    if (!(job instanceof RunningJob)) {
+      return runBatch(job, () => {
+        for (const each of job) beforeRun?.(each);
+        return handler.apply(this, args);
+      });
+    }
     // Guards, interceptors, pipes and providers may have taken long.
-    const uncertain = job instanceof RunningJob ? job.beSure() : allSure(job);
+    const uncertain = job.beSure();
     if (uncertain) return uncertain.then(() => wrapped.apply(this, args) as unknown);
-    for (const each of [job].flat()) beforeRun?.(each);
-    const result = handler.apply(this, args);
-    return job instanceof RunningJob ? settleResult(result, job) : result;
+    beforeRun?.(job);
+    return settleResult(handler.apply(this, args), job);
   };
   for (const key of Reflect.getMetadataKeys(handler) as string[]) {
     Reflect.defineMetadata(key, Reflect.getMetadata(key, handler), wrapped);

@@ -1,5 +1,7 @@
 import { HttpException, type ArgumentsHost } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
+import { giveBackOthers } from '../worker/batch-collector.js';
+import { RunningJob } from '../worker/running-job.js';
 
 /** What `getType()` of a handler's execution context returns. */
 export const JOB_CONTEXT = 'gearmonkey';
@@ -28,6 +30,9 @@ export function leaveErrors<T extends FiltersContext>(filters: T): T {
   const create = (...args: never[]): ExceptionsHandler => {
     const handler = taughtFilters.create(...args);
     const next = async (error: Error, host: ArgumentsHost): Promise<unknown> => {
+      const jobs = host.getArgByIndex<RunningJob | readonly RunningJob[]>(1);
+      // What a guard of a batch lets through.
+      if (!(jobs instanceof RunningJob)) giveBackOthers(jobs, error);
       try {
         const answer = await handler.invokeCustomFilters(error, withoutResponse(host, error));
         if (answer !== undefined && answer !== null) return answer;

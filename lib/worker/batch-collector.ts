@@ -104,7 +104,7 @@ export class BatchCollector {
       for (const item of over) this.collected.delete(item);
       if (over.length > 0) continue;
       // The process was stopped while they waited, perhaps: those that are lost leave the batch.
-      const uncertain = items.flatMap(({ job }) => job.beSure() ?? []);
+      const uncertain = askAll(items.map(({ job }) => job));
       if (uncertain.length > 0) return this.ask(uncertain);
       for (const item of items) this.collected.delete(item);
       if (this.collected.size === 0) this.rest();
@@ -137,19 +137,16 @@ export class BatchCollector {
     this.batches.add(batch);
     for (const claim of batch) this.placed.set(claim, batch);
     this.onPlaces();
+    const inputs = items.map(({ input }) => input);
+    const jobs = items.map(({ job }) => job);
     try {
-      const inputs = items.map(({ input }) => input);
-      const jobs = items.map(({ job }) => job);
       const outcomes = outcomesOf(this.fn, items.length, await this.handle(inputs, jobs));
       for (const [index, { resolve, reject }] of items.entries())
         settle(outcomes[index]?.take ?? (() => undefined), resolve, reject);
     } catch (error) {
-      // The reason why one job had to stop is none for the others, and neither is that its key is held.
-      const isOfOne = items.some(({ job: { signal } }) => signal.aborted && signal.reason === error);
-      const holding = items.find(({ job }) => job.heldBy === error);
-      const thrown = isOfOne || holding ? new BatchStoppedError(error) : error;
+      giveBackOthers(jobs, error);
       // Newest first: of those that go back the oldest ends up in front.
-      for (const item of items.toReversed()) item.reject(item === holding ? error : thrown);
+      for (const { job, reject } of items.toReversed()) reject(job.endsWith ?? error);
     } finally {
       this.batches.delete(batch);
       for (const claim of batch) this.leave(batch, claim);
@@ -157,6 +154,32 @@ export class BatchCollector {
       this.begin();
     }
   }
+}
+
+/**
+ * Runs the method of a batch unless one of its jobs has had to stop. The others go back then, and if the method throws why one
+ * stops: this is decided here, within all that may replace the error.
+ */
+export async function runBatch(jobs: readonly RunningJob[], method: () => unknown): Promise<unknown> {
+  try {
+    for (let asked = askAll(jobs); asked.length > 0; asked = askAll(jobs)) await Promise.all(asked);
+    return await method();
+  } catch (error) {
+    giveBackOthers(jobs, error);
+    throw error;
+  }
+}
+
+/** The reason why one job had to stop is none for the others, and neither is that its key is held. */
+export function giveBackOthers(jobs: readonly RunningJob[], thrown: unknown): void {
+  if (!jobs.some((job) => job.isStoppedBy(thrown))) return;
+  const stopped = new BatchStoppedError(thrown);
+  for (const job of jobs) if (!job.isOver) job.endsWith ??= stopped;
+}
+
+/** @throws why one of them has to stop */
+function askAll(jobs: readonly RunningJob[]): Promise<void>[] {
+  return jobs.flatMap((job) => job.beSure() ?? []);
 }
 
 function settle(take: () => unknown, resolve: Item['resolve'], reject: Item['reject']): void {

@@ -67,10 +67,15 @@ export function later(delay: Duration): BatchOutcome<never> {
   return fail(new SnoozeError(delay));
 }
 
-/** A batch handler has thrown the reason why one of its jobs had to stop. The others go back, as if they had not been claimed. */
-export class BatchStoppedError extends Error {
+/** Another job of the batch had to stop, or held its key. This one goes back, as if it had not been claimed. */
+export class BatchStoppedError extends GearMonkeyError {
+  readonly code = 'BATCH_STOPPED';
+
+  /** @internal */
   constructor(cause: unknown) {
-    super('Another job of the batch had to stop.', { cause });
+    super('Another job of the batch had to stop. This one goes back without an attempt, and runs again.', {
+      cause,
+    });
   }
 }
 

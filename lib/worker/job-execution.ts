@@ -183,7 +183,7 @@ export class JobExecution implements RunOfParts {
   }
 
   private failed(error: unknown): void {
-    const outcome = this.failure(error);
+    const outcome = this.failure(this.job?.endsWith ?? error);
     if (this.ended || !this.isInside) return this.end(outcome);
     // A hook has failed, and did not wait for the handler.
     const { fn, id } = this.claim;
@@ -216,6 +216,7 @@ export class JobExecution implements RunOfParts {
         const settled = settleResult(await handle(input, job), job);
         returned = isPromise(settled) ? await settled : settled;
       }
+      if (job.endsWith) throw job.endsWith;
     } catch (error) {
       // The first error counts.
       await this.usedParts?.flush();

@@ -8,7 +8,9 @@ import type { ParentJob } from '../job/flows.js';
 import type { FunctionRef, OutputOf } from '../job/job-definition.js';
 import type { RecurringTick } from '../job/recurring.js';
 import type { Claim, JobSource } from '../job/job-source.js';
+import { isFrom } from '../job/error-info.js';
 import { HoldKeyError } from '../job/limit-errors.js';
+import type { BatchStoppedError } from './batch.js';
 import type { CursorStart, JobCursor } from './job-cursor.js';
 import type { JobParts } from './job-parts.js';
 import { waitSpan, type JobSignal, type WaitOptions } from './signal-wait.js';
@@ -38,8 +40,8 @@ export class RunningJob<Input = unknown> {
   private reason?: JobAbortedError;
   /** @internal */
   isInBatch = false;
-  /** What `holdKey` has thrown. @internal */
-  heldBy?: HoldKeyError;
+  /** What its run ends with, whatever hooks, interceptors and filters make of that. The first counts. @internal */
+  endsWith?: HoldKeyError | BatchStoppedError;
 
   /** @internal */
   constructor(
@@ -191,13 +193,14 @@ export class RunningJob<Input = unknown> {
 
   /**
    * Ends this run, and lets no job with this job's limit key start for a time, for example after an API has answered 429.
-   * The job goes back to the front without an attempt. For functions with a `limit`; without one the attempt fails.
+   * The job goes back to the front without an attempt, whatever filters, interceptors and middleware make of the error. For
+   * functions with a `limit`; without one the attempt fails.
    *
    * @throws HoldKeyError always: the handler must not catch it · InvalidOptionError
    */
   holdKey(span: Duration): never {
-    this.heldBy = new HoldKeyError(span);
-    throw this.heldBy;
+    const held = new HoldKeyError(span);
+    throw (this.endsWith ??= held);
   }
 
   /** A batch has it from now on, unless its worker is shutting down. @throws JobAbortedError when it has to stop @internal */
@@ -215,11 +218,18 @@ export class RunningJob<Input = unknown> {
   /**
    * Undefined if its lease is held for sure; else it resolves when it is, or the job has to stop.
    *
-   * @throws JobAbortedError when it has to stop already @internal
+   * @throws what it stops or ends with already, as when an interceptor runs its handler again @internal
    */
   beSure(): Promise<void> | undefined {
-    if (this.reason) throw this.reason;
+    const end = this.reason ?? this.endsWith;
+    if (end) throw end;
     return this.run.beSure?.();
+  }
+
+  /** Whether code of the app lets through why this job stops, also as the cause of another error. @internal */
+  isStoppedBy(thrown: unknown): boolean {
+    const end = this.reason ?? this.endsWith;
+    return end !== undefined && isFrom(thrown, end);
   }
 
   /** Aborts the signal; later calls change nothing. @internal */
