@@ -18,7 +18,8 @@ interface Item {
 
 /** Collects the jobs of one function, each of which has its own lease, timeout and outcome, and runs them together. */
 export class BatchCollector {
-  readonly size: number;
+  /** How many jobs the next batch has at most. */
+  private size: number;
   private readonly collected = new Set<Item>();
   private timer: NodeJS.Timeout | undefined;
   private isDue = false;
@@ -49,7 +50,7 @@ export class BatchCollector {
 
   /** How many jobs may be claimed, if `running` have begun and `concurrency` batches may run. A batch uses all of its places. */
   free(concurrency: number, running: number): number {
-    return (concurrency - this.batches.size) * this.size - (running - this.placed.size);
+    return (concurrency - this.batches.size) * this.limits.size - (running - this.placed.size);
   }
 
   /** The run of a job has ended, which its batch may not know yet. After the last one it has no place any more, though its handler goes on. */
@@ -148,6 +149,8 @@ export class BatchCollector {
       // Newest first: of those that go back the oldest ends up in front.
       for (const { job, reject } of items.toReversed()) reject(job.endsWith ?? error);
     } finally {
+      // Else a batch with a slow guard might never begin while now and then one of its jobs is cancelled.
+      this.size = goBack(jobs) ? Math.ceil(jobs.length / 2) : this.limits.size;
       this.batches.delete(batch);
       for (const claim of batch) this.leave(batch, claim);
       this.onPlaces();
@@ -175,6 +178,10 @@ export function giveBackOthers(jobs: readonly RunningJob[], thrown: unknown): vo
   if (!jobs.some((job) => job.isStoppedBy(thrown))) return;
   const stopped = new BatchStoppedError(thrown);
   for (const job of jobs) if (!job.isOver) job.endsWith ??= stopped;
+}
+
+function goBack(jobs: readonly RunningJob[]): boolean {
+  return jobs.some(({ endsWith }) => endsWith instanceof BatchStoppedError);
 }
 
 /** @throws why one of them has to stop */

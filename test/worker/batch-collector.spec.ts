@@ -202,6 +202,19 @@ describe('BatchCollector', () => {
     expect(ends).toEqual(['c BatchStoppedError', 'b HoldKeyError', 'a BatchStoppedError']);
   });
 
+  it('makes a batch half as large as one that has gone back, until one ends', async () => {
+    const sizes: number[] = [];
+    collector = new BatchCollector('fn', { size: 8, wait: 60_000 }, async (inputs, jobs) => {
+      await turnOfEventLoop();
+      if (sizes.push(inputs.length) > 3) return inputs.map((input) => ok(input));
+      jobs[0]?.abort(new JobCancelledError('fn', '1'));
+      throw jobs[0]?.signal.reason;
+    });
+    const added = Array.from({ length: 8 + 4 + 2 + 1 + 8 }, (_, input) => add(input).output);
+    await Promise.allSettled(added);
+    expect(sizes).toEqual([8, 4, 2, 1, 8]);
+  });
+
   it('waits anew if the only job that it has collected leaves', async () => {
     open({ wait: 60_000 });
     const { job } = add('cancelled');
