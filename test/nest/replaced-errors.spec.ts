@@ -97,7 +97,7 @@ describe.each(replacements)(
   'with %s around a handler',
   (_, { decorator = () => undefined, repeats, hook }) => {
     const apps = useApps();
-  
+
     async function start(provider: new () => object): Promise<GearMonkeyClient> {
       const connection = `memory:replaced-${(servers += 1)}`;
       const imports = [GearMonkeyModule.forRoot({ connection, middleware: hook ? [hook] : [] })];
