@@ -204,7 +204,7 @@ describe('BatchCollector', () => {
 
   it('makes a batch half as large as one that has gone back, until one ends', async () => {
     const sizes: number[] = [];
-    collector = new BatchCollector('fn', { size: 8, wait: 60_000 }, async (inputs, jobs) => {
+    collector = new BatchCollector('fn', { size: 8, wait: 0 }, async (inputs, jobs) => {
       await turnOfEventLoop();
       if (sizes.push(inputs.length) > 3) return inputs.map((input) => ok(input));
       jobs[0]?.abort(new JobCancelledError('fn', '1'));
