@@ -35,7 +35,7 @@ describe('bindHandler', () => {
     const bind = () =>
       bindHandler(defineJob('fn', defined({ timeout })), { batch: { size: 2, wait } }, () => []);
     if (isRefused) expect(bind).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-    else expect(bind().batch?.size).toBe(2);
+    else expect(bind().batch?.free(1, 0)).toBe(2);
   });
 });
 
