@@ -86,6 +86,9 @@ class Interceptor implements NestInterceptor {
   }
 }
 
+/** The id of no job. */
+const MISSING = '999';
+
 @Controller()
 class Jobs {
   constructor(private readonly jobs: GearMonkeyClient) {}
@@ -108,7 +111,7 @@ class Jobs {
   }
   @Get('mails/:id')
   output(@Param('id') id: string) {
-    return this.jobs.result(mail, id, { timeout: 20 });
+    return this.jobs.result(mail, id, { timeout: id === MISSING ? '60s' : 20 });
   }
   @Get('errors/:name')
   error(@Param('name') name: string) {
@@ -216,7 +219,7 @@ describe.each(ADAPTERS)('With %s', (_, adapter) => {
       status: 413,
       body: { errorCode: 'PAYLOAD_TOO_LARGE' },
     });
-    await expect(ask(`${url}/mails/999`)).resolves.toMatchObject({
+    await expect(ask(`${url}/mails/${MISSING}`)).resolves.toMatchObject({
       status: 404,
       body: { error: 'Not Found', errorCode: 'JOB_NOT_FOUND' },
     });
