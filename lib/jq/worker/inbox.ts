@@ -177,7 +177,7 @@ export class Inbox {
     }
     if (request && registration.held.size >= registration.maxJobs) return 'full';
     if (request && this.isCrowded) {
-      this.turns.join(registration);
+      this.joinTurns(job);
       return 'full';
     }
     const kept = request ? this.turns.keptFor(claim.fn) : 0;
@@ -187,6 +187,11 @@ export class Inbox {
     if (former) this.lose(former);
     this.take(job, request);
     return 'taken';
+  }
+
+  /** A master that only implements the contract knows no pulls: asking for its answer would never end. */
+  private joinTurns({ registration, attempt }: HeldJob): void {
+    if (attempt !== undefined) this.turns.join(registration);
   }
 
   private take(job: HeldJob, request: PushRequest | undefined): void {
@@ -240,7 +245,7 @@ export class Inbox {
       const leave = () => end('unclaimed');
       const arrival = { job, request, end };
       const late = () => {
-        if (request) this.turns.join(job.registration);
+        if (request) this.joinTurns(job);
         leave();
       };
       const timer = setTimeout(late, request ? PATIENCE_MS : PULLED_PATIENCE_MS);

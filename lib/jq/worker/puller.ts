@@ -32,7 +32,8 @@ export interface PullerOptions {
  * the registration is over, since its reply may already carry a job.
  */
 export class Puller {
-  private pulling = false;
+  /** Whether one is under way, or has to be repeated. */
+  isPulling = false;
   /** The number of the last pull, and of the last one that has brought a job: by these the master knows whether a reply was lost. */
   private pulls = 0;
   private got = 0;
@@ -43,25 +44,28 @@ export class Puller {
 
   /** Starts pulling unless it does already. */
   want(): void {
-    if (this.pulling) return;
-    this.pulling = true;
+    if (this.isPulling) return;
+    this.isPulling = true;
     // Rejects only when the registration is over.
     void this.pullWhileWanted()
       .catch(() => undefined)
-      .finally(() => (this.pulling = false));
+      .finally(() => (this.isPulling = false));
   }
 
-  /** Pulls a job if there is one now. False if there is none, or no answer. */
+  /** Pulls a job if there is one now. False if there is none. Without an answer it pulls on, as that may have had a job. */
   async pullOne(): Promise<boolean> {
     const { registration, onJob } = this.options;
+    this.isPulling = true;
     try {
       const pulled = await this.pull(0);
       registration.signal.throwIfAborted();
       if (pulled) onJob(pulled);
       return pulled !== undefined;
     } catch {
-      // A master may know no pulls.
-      return false;
+      return this.isUnanswered;
+    } finally {
+      this.isPulling = false;
+      if (this.isUnanswered) this.want();
     }
   }
 

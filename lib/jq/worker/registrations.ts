@@ -131,11 +131,13 @@ export class Registrations {
   private pullInTurn(): void {
     const { inbox } = this.parts;
     while (!inbox.isCrowded) {
-      const next = inbox.turns.begin((each) => this.pullers.has(each) && this.hasRoom(each));
+      const next = inbox.turns.begin(
+        (each) => this.pullers.get(each)?.isPulling === false && this.hasRoom(each),
+      );
       const pulled = next && this.pullers.get(next)?.pullOne();
       if (!pulled) return;
-      void pulled.then((hasJob) => {
-        inbox.turns.end(next, hasJob);
+      void pulled.then((mayHaveJob) => {
+        inbox.turns.end(next, mayHaveJob);
         inbox.makeUse();
       });
     }
@@ -157,11 +159,12 @@ export class Registrations {
   }
 
   private puller(registration: Registration): Puller {
-    const { http, inbox, onProblem } = this.parts;
+    const { http, inbox, pulls, onProblem } = this.parts;
+    const hasSlot = ({ fn }: Registration) => (this.slots?.of(fn) ?? 0) > inbox.takenOf(fn);
     return new Puller({
       http,
       registration,
-      wanted: () => !inbox.isFull && (this.slots?.of(registration.fn) ?? 0) > inbox.takenOf(registration.fn),
+      wanted: () => pulls && !inbox.isFull && hasSlot(registration),
       onJob: ({ job, handedAt }) => void inbox.arrive(job, registration, undefined, handedAt),
       onProblem,
     });

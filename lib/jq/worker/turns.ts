@@ -36,9 +36,9 @@ export class Turns {
     return next;
   }
 
-  /** It has pulled: to the end of the line if that has brought a job, as there may be more. */
-  end(registration: Registration, hasJob: boolean): void {
+  /** It has pulled: to the end of the line if that may have brought a job, as there may be more. */
+  end(registration: Registration, mayHaveJob: boolean): void {
     this.pulling.delete(registration);
-    if (this.waiting.delete(registration) && hasJob) this.waiting.add(registration);
+    if (this.waiting.delete(registration) && mayHaveJob) this.waiting.add(registration);
   }
 }

@@ -78,6 +78,19 @@ describe('the inbox of a worker', () => {
     await expect(late).resolves.toBe('unclaimed');
   });
 
+  it('lets no registration pull in turn whose master sends no attempts, and may know no pulls', async () => {
+    const inbox = new Inbox(1);
+    const registration = registrationOf();
+    void inbox.claim(new SlotTable([['mail', 1]]), new AbortController().signal);
+    await expect(inbox.arrive(job('a'), registration, ANSWERED)).resolves.toBe('taken');
+    const { attempt: _, ...bare } = job('b');
+    await expect(inbox.arrive(bare, registrationOf(), ANSWERED)).resolves.toBe('full');
+    expect(inbox.turns.begin(() => true)).toBeUndefined();
+    const other = registrationOf();
+    await expect(inbox.arrive(job('b'), other, ANSWERED)).resolves.toBe('full');
+    expect(inbox.turns.begin(() => true)).toBe(other);
+  });
+
   it('gives a pulled job up that no slot takes soon, and one of a worker that leaves at once', async () => {
     const inbox = new Inbox(2);
     const registration = registrationOf();
