@@ -1,7 +1,8 @@
 import { messageOf } from '../../job/errors.js';
 import { realNow } from '../../job/real-time.js';
 import { Backoff } from '../http/backoff.js';
-import { isTemporary, refused, type MasterHttp } from '../http/master-http.js';
+import { isTemporary, reasonOf, refused, type MasterHttp, type MasterReply } from '../http/master-http.js';
+import { Raw } from '../message-pack/raw.js';
 import { toRaw } from '../message-pack/unpack.js';
 import { Fields } from '../wire/fields.js';
 import { readWorkerJob, type WorkerJob } from '../wire/worker-job.js';
@@ -106,11 +107,10 @@ export class Puller {
       timeout: seconds * 1000 + MARGIN_MS,
       waits: true,
     });
-    // A load balancer's may stand for one that had a job.
-    if (isTemporary(reply)) throw refused('The master gives no jobs', reply);
-    this.isUnanswered = false;
+    // Something else's may stand for one that had a job.
+    this.isUnanswered = !isAnswer(reply);
     if (reply.status === 204) return undefined;
-    if (reply.status === 200) {
+    if (reply.status === 200 && !this.isUnanswered) {
       // Also one that can't be read: it would come again and again.
       this.got = this.pulls;
       const job = readWorkerJob(Fields.of(toRaw(reply.body, MAX_DEPTH)));
@@ -120,4 +120,11 @@ export class Puller {
     if (isForgotten(reply)) return void registration.forgotten(id);
     throw refused('The master gives no jobs', reply);
   }
+}
+
+/** Whether it can only be the master's: a job, none, or a lasting refusal with a code. */
+function isAnswer(reply: MasterReply): boolean {
+  const { status, body } = reply;
+  if (status < 300) return status === 204 || (status === 200 && new Raw(body).isMap);
+  return !isTemporary(reply) && reasonOf(reply).code !== undefined;
 }

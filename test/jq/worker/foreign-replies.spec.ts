@@ -99,11 +99,14 @@ describe('an answer of something between a worker and its master', () => {
     await expect(master.job(id)).resolves.toMatchObject({ body: { status: 'queued', retry_count: 0 } });
   });
 
-  it.each([200, 404, 502])('to a pull may stand for one with a job: a page of %d', async (status) => {
+  it.each([
+    ...[200, 404, 502].map((status) => ['page', status, page] as const),
+    ...[200, 201, 403].map((status) => ['reply', status, empty] as const),
+  ])('to a pull may stand for one with a job: a %s of %d', async (_what, status, answer) => {
     let lost = 0;
     const url = await proxyTo({
       after: (what, replied, response) =>
-        what.startsWith('POST /worker/pull') && replied === 200 && lost++ === 0 && page(response, status),
+        what.startsWith('POST /worker/pull') && replied === 200 && lost++ === 0 && answer(response, status),
     });
     const ran: string[] = [];
     const source = jq({ master: url, onProblem: () => undefined });

@@ -101,6 +101,12 @@ describe('a job that is read late', () => {
   it.each([
     ['lost', cut],
     ['lost behind a proxy', (response: ServerResponse) => response.writeHead(502).end()],
+    [
+      'refused for the moment',
+      (response: ServerResponse) => response.writeHead(503).end(encode({ code: 'UNAVAILABLE' })),
+    ],
+    ['replaced by an empty refusal', (response: ServerResponse) => response.writeHead(403).end()],
+    ['replaced by an empty 200', (response: ServerResponse) => response.writeHead(200).end()],
   ])(
     'because the reply to its pull was %s goes to another worker if the slot is taken by then',
     async (_, lose) => {
