@@ -92,6 +92,8 @@ export class LongPolls {
         // If there is no job for this worker, there is none for others that want the same names.
         if (status === 'none' && !isNew) words.clear();
         if (isTaken) return { ...job, waited: asked - begun };
+        // Another has the job by now. A pull that is counted gets no second one.
+        if (job) return undefined;
         const isAnswer = status === 'none' || status === 'full';
         if (isAnswer) await waiter.woken;
         else if (status === 'stale') await this.reassigned();

@@ -394,6 +394,24 @@ describe('workers', () => {
     await expect(rig.view(first)).resolves.toMatchObject({ status: 'running' });
   });
 
+  it('have the same job for a pull that something in between sends again, until they report it', async () => {
+    const [first, second] = [await rig.enqueue(), await rig.enqueue()];
+    const puller = await rig.puller({ maxJobs: 2 });
+    const pull = () => rig.run(operations.pull(puller, { pull: 1, got: 0 }));
+    const { job } = await pull();
+    if (!job) throw new Error('Expected a job.');
+    expect(job).toMatchObject({ id: first, attempt: 1, retryCount: 0 });
+    await expect(pull()).resolves.toMatchObject({ status: 'job', job });
+    await rig.run(operations.accept(job));
+    const { job: again } = await pull();
+    expect(again).toEqual(job);
+    await expect(rig.run(operations.accept(job))).resolves.toBe(true);
+    await expect(rig.view(first)).resolves.toMatchObject({ status: 'running', retryCount: 0 });
+    await rig.succeed(job);
+    await expect(pull()).resolves.toEqual({ status: 'none', names: [] });
+    await expect(rig.view(second)).resolves.toMatchObject({ status: 'queued' });
+  });
+
   it('keep a pulled job if the reply to its acceptance was lost', async () => {
     await rig.enqueue();
     const { job } = await rig.run(operations.pull(await rig.puller()));

@@ -10,6 +10,8 @@ export interface ProxyRules {
   before?(what: string, response: ServerResponse): boolean;
   /** Before the worker gets the reply, whose body are these bytes. */
   after?(what: string, status: number, response: ServerResponse, bytes: Buffer): boolean;
+  /** Whether the master gets it twice. The worker gets the second reply. */
+  repeats?(what: string): boolean;
 }
 
 /** For a `describe`, behind the hook that stops workers: proxies between these and a master, by their URLs. */
@@ -18,17 +20,25 @@ export function useMasterProxies(master: Http): (rules: ProxyRules) => Promise<s
   afterEach(() => {
     for (const proxy of proxies.splice(0)) proxy.close().closeAllConnections();
   });
-  return async ({ before, after }) => {
+  return async ({ before, after, repeats }) => {
     const proxy = createServer(async (request, response) => {
       const { method = '', url = '', headers } = request;
       const body = await buffer(request);
       const what = `${method} ${url}`;
       if (before?.(what, response)) return;
-      const reply = await master.call(method, url, {
-        worker: headers['worker-id'] as string | undefined,
-        headers: { 'content-type': 'application/msgpack' },
-        ...(body.length > 0 ? { body } : {}),
-      });
+      const key = headers['idempotency-key'];
+      const send = () =>
+        master.call(method, url, {
+          worker: headers['worker-id'] as string | undefined,
+          headers: {
+            'content-type': 'application/msgpack',
+            ...(key === undefined ? {} : { 'idempotency-key': String(key) }),
+          },
+          ...(body.length > 0 ? { body } : {}),
+        });
+      if (repeats?.(what)) await send();
+      if (response.destroyed) return;
+      const reply = await send();
       if (!after?.(what, reply.status, response, reply.bytes))
         response.writeHead(reply.status).end(reply.bytes);
     });

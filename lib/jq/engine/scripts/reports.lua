@@ -1,7 +1,7 @@
 --- Operations of workers, and outcomes of pushes to them.
 -- Needs context: text, write_though_full, refuse_if_full, prefix, settings, call, turn; limits: hold; classes:
 --   join_class, ALL; workers: read_worker, rest, offer, revive, trust, heard, doubled, blame, enrol, remove_worker;
---   lifecycle: status_of, detach, finish, put_back, fail, begin, read_handled, HANDED; selection: obstacle, pull; jobs:
+--   lifecycle: status_of, detach, finish, put_back, fail, begin, read_handled, HANDED; selection: message_of, obstacle, pull; jobs:
 --   ops
 -- Gives operations register, unregister, ping, pull, done, answer, confirm, probed
 
@@ -37,13 +37,22 @@ function ops.ping(worker)
   return heard(worker, true) and 1 or 0
 end
 
---- A worker counts its pulls, one after the other. What an earlier one took, and has not brought, comes back: its reply was
---- lost. Returns false for one that the worker has given up, as a later one has taken a job: it takes none.
+--[[
+  A worker counts its pulls, one after the other. What an earlier one took, and has not brought, comes back: its reply was
+  lost. Returns false for one that the worker has given up, as a later one has taken a job, and for one that has taken a job
+  itself and is sent again by something in between: they take none. Then the job of the latter, while the worker has it.
+]]
 local function is_current(worker, worker_row, number, got)
   local taken_by, id, attempt = string.match(worker_row.pulled or '', '^(%d+) (.+):(%d+)$')
   taken_by = tonumber(taken_by or 0)
-  if taken_by > got and taken_by < number then ops.answer(id, attempt, worker, 'undelivered', '') end
-  return taken_by <= number
+  if taken_by < number then
+    if taken_by > got then ops.answer(id, attempt, worker, 'undelivered', '') end
+    return true
+  end
+  local job = taken_by == number and read_handled(id)
+  if not job or not HANDED[job.state] or job.worker ~= worker or job.attempt ~= attempt then return false end
+  local begun = tonumber(job.begun or 0) - (job.state == 'running' and 1 or 0)
+  return false, message_of(id, attempt, job, tostring(begun), worker, worker_row)
 end
 
 --[[
@@ -58,7 +67,11 @@ function ops.pull(worker, number, got)
   if not worker_row then return { 'unknown worker' } end
   number, got = tonumber(number), tonumber(got)
   local names = worker_row.class ~= ALL and call('SMEMBERS', prefix .. 'class:' .. worker_row.class) or {}
-  if number > 0 and not is_current(worker, worker_row, number, got) then return { 'none', names } end
+  if number > 0 then
+    local current, taken = is_current(worker, worker_row, number, got)
+    if taken then return { 'job', names, taken } end
+    if not current then return { 'none', names } end
+  end
   local job, later, is_full = pull(worker, worker_row)
   if job then
     if number > 0 then

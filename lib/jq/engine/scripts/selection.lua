@@ -1,7 +1,7 @@
 --- Selects the next job to hand out, and writes the hand-out.
 -- Needs context: text, read_fields, read_job, prefix, settings, call, turn, BATCH; lanes: limits_of, unqueue_best, park; limits:
 --   blocked_until, hold; classes: ALL; lifecycle: HANDED; workers: rest, take_up, offer_after_pull
--- Gives is_over, assign, obstacle, front, heads_of, best_heads, is_best, best_for, pull, MAX_LOOKS, FEW
+-- Gives is_over, message_of, assign, obstacle, front, heads_of, best_heads, is_best, best_for, pull, MAX_LOOKS, FEW
 
 --- How many jobs, names and workers a turn reads.
 local MAX_LOOKS = 1000
@@ -10,8 +10,17 @@ local FEW = 8
 
 local function is_over() return turn.looks > MAX_LOOKS end
 
---- Hands a job to a worker, which has it once it, or the master for it, has accepted. Returns the worker's job, with
---- how often it was begun before, and whether it ends if it fails.
+--- What a worker gets of a job: with how often it was begun before, and whether it ends if it fails.
+local function message_of(id, attempt, job, begun, worker, worker_row)
+  local stored = call('HMGET', prefix .. 'job:' .. id, 'argument', 'failures', 'max_retry')
+  local is_last = tonumber(stored[2] or 0) >= tonumber(stored[3] or 0)
+  return {
+    id, tostring(attempt), worker, worker_row.url or '', job.name, job.timeout, stored[1], begun, worker_row.batch,
+    is_last and '1' or '0',
+  }
+end
+
+--- Hands a job to a worker, which has it once it, or the master for it, has accepted. Returns the worker's job.
 local function assign(id, job, worker, worker_row)
   local attempt = tonumber(job.attempt or 0) + 1
   if attempt == 1 then turn.waits[#turn.waits + 1] = turn.now - job.enqueued end
@@ -25,12 +34,7 @@ local function assign(id, job, worker, worker_row)
   if worker_row.url and (worker_row.failures > 0 or worker_row.timeouts >= settings.lost_after) then
     rest(worker, worker_row, turn.now + settings.push_lease)
   end
-  local stored = call('HMGET', key, 'argument', 'failures', 'max_retry')
-  local is_last = tonumber(stored[2] or 0) >= tonumber(stored[3] or 0)
-  return {
-    id, tostring(attempt), worker, worker_row.url or '', job.name, job.timeout, stored[1], job.begun or '0',
-    worker_row.batch, is_last and '1' or '0',
-  }
+  return message_of(id, attempt, job, job.begun or '0', worker, worker_row)
 end
 
 --- The next limit that stops a lane, and until when.
