@@ -150,12 +150,13 @@ export class JqEngine {
   }
 
   /**
-   * The new worker's id, or `undefined` if there are too many workers.
+   * The new worker's id, or that of the worker that was registered like this with the same key; `undefined` if there are too
+   * many workers.
    *
    * @throws ClientLimitError
    */
-  async register(request: RegisterRequest, client = ''): Promise<string | undefined> {
-    const worker = newWorkerId();
+  async register(request: RegisterRequest, client = '', key?: string): Promise<string | undefined> {
+    const worker = newWorkerId(key === undefined ? undefined : { ...request, client, key });
     const outcome = await this.turns.run(operations.register(worker, request, client));
     if (outcome === 'client workers' || outcome === 'client jobs') throw clientLimit(outcome, this.settings);
     return outcome === 'registered' ? worker : undefined;

@@ -1,4 +1,5 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { pack, type Packable } from '../message-pack/pack.js';
 
 const SUFFIX_CHARACTERS = 8;
 const WORKER_ID_BYTES = 8;
@@ -9,8 +10,13 @@ export function jobIdSuffix(): string {
   return randomUUID().slice(0, SUFFIX_CHARACTERS);
 }
 
-export function newWorkerId(): string {
-  return randomBytes(WORKER_ID_BYTES).toString('hex');
+/** @param once gives the same id each time @default a random one */
+export function newWorkerId(once?: Packable): string {
+  const bytes =
+    once === undefined
+      ? randomBytes(WORKER_ID_BYTES)
+      : createHash('sha256').update(pack(once)).digest().subarray(0, WORKER_ID_BYTES);
+  return bytes.toString('hex');
 }
 
 /** Whether a master may have made it. Other ids never become part of a key. */

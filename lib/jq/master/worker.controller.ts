@@ -21,6 +21,7 @@ import { jobNotFound, reportRefused, tooMany, workerNotFound } from './http-erro
 import {
   Client,
   ClientGone,
+  IdempotencyKey,
   Message,
   MessageOrBatch,
   PollTimeout,
@@ -57,9 +58,10 @@ export class WorkerController {
   async register(
     @Message(readRegister) request: RegisterRequest,
     @Client() client: string,
+    @IdempotencyKey() key: string | undefined,
   ): Promise<Packable> {
     this.checkCallback(request);
-    const worker = await this.engine.register(request, client);
+    const worker = await this.engine.register(request, client, key);
     if (worker === undefined) throw tooMany('workers');
     return { worker_id: worker, ...this.batchFor(request) };
   }

@@ -42,7 +42,7 @@ export class Registration {
   readonly reporting = new Set<object>();
   /** The header of its requests; absent while it registers. */
   workerId?: string;
-  /** The URL of the last registration: pushes to another one belong to an earlier registration. */
+  /** Names the last registration, also in its URL: pushes to another one belong to an earlier registration. */
   key = '';
   /** How many reports the master takes in one request, from its reply to each registration. */
   batch = 1;
@@ -167,13 +167,14 @@ export class Registration {
     await this.backoff.pace(STEADY_MS, signal);
     let id = '';
     const ask = async () => {
-      // A new key each time: the reply to the previous try may have been lost.
+      // A new key each time: the reply to the previous try may have been lost. Something in between may send one try twice.
       this.key = randomBytes(KEY_BYTES).toString('hex');
       const own = url === undefined ? undefined : `${url}/${this.key}`;
       const body = pack({ name: nameOf(name, fn), max_jobs: maxJobs, url: own, names: [fn], batch });
       // Not aborted half-way: the master would keep a worker whose id is unknown here.
       const asked = realNow();
-      const reply = await this.http.request('POST', '/worker', { body });
+      const headers = { 'idempotency-key': this.key };
+      const reply = await this.http.request('POST', '/worker', { body, headers });
       if (reply.status === 201) id = this.registered(reply);
       this.heardAt = asked;
       return reply;

@@ -21,6 +21,13 @@ describe('workers', () => {
     await expect(rig.run(operations.unregister(NOBODY))).resolves.toBe(false);
   });
 
+  it('that register twice with one id count once for their client', async () => {
+    const register = () => rig.run(operations.register(NOBODY, { name: 'w', maxJobs: 3 }, 'client'));
+    for (let sent = 0; sent < 2; sent++) await expect(register()).resolves.toBe('registered');
+    await expect(used.redis.hgetall(`${rig.prefix}client-workers`)).resolves.toEqual({ client: '1' });
+    await expect(used.redis.hgetall(`${rig.prefix}client-jobs`)).resolves.toEqual({ client: '3' });
+  });
+
   it('that leave give their jobs back at once, and are forgotten', async () => {
     const id = await rig.enqueue();
     const worker = await rig.worker();

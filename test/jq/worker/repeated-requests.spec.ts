@@ -4,7 +4,7 @@ import { messagePack } from '../../../lib/jq/message-pack/codec.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import type { ListenOptions } from '../../../lib/jq/worker/source-options.js';
 import { runWorker, stopWorkersAfterEach } from '../../support/run-worker.js';
-import { eventually, until } from '../../support/until.js';
+import { until } from '../../support/until.js';
 import { useMaster } from '../master/use-master.js';
 import { useMasterProxies } from './master-proxy.js';
 
@@ -34,5 +34,16 @@ describe('a request that something between a worker and its master sends twice',
     const ran = await work('POST /worker/pull');
     await allDone();
     expect(ran.toSorted()).toEqual(ids.toSorted());
+  });
+
+  it.each([
+    ['pushes', { port: 0 }],
+    ['pulls', undefined],
+  ])('makes one worker if it registers one, with %s', async (_, listen) => {
+    const ran = await work('POST /worker', listen);
+    const ids = await enqueueAll();
+    await allDone();
+    expect(ran.toSorted()).toEqual(ids.toSorted());
+    await expect(master.redis.redis.zcard('{jq}:workers')).resolves.toBe(1);
   });
 });

@@ -5,8 +5,10 @@
 --   ops
 -- Gives operations register, unregister, ping, pull, done, answer, confirm, probed
 
---- Returns 'registered'; 'full' when there are too many; 'client workers' or 'client jobs' when its client has too many.
+--- Returns 'registered', also when it is already; 'full' when there are too many; 'client workers' or 'client jobs' when
+--- its client has too many.
 function ops.register(worker, name, max_jobs, url, batch, client, ...)
+  if read_worker(worker) then return 'registered' end
   refuse_if_full()
   if call('ZCARD', prefix .. 'workers') >= settings.max_workers then return 'full' end
   local refusal = client ~= '' and enrol(worker, client, tonumber(max_jobs))

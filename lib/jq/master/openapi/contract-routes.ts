@@ -5,12 +5,12 @@ import { PUSH_CALLBACK } from './push-callback.js';
 import { WORKER_ID } from './schema.js';
 
 const WORKER: Parameter = { in: 'header', name: 'worker-id', required: true, schema: WORKER_ID };
-const KEY: Parameter = {
+const keyOf = (what: string): Parameter => ({
   in: 'header',
   name: 'idempotency-key',
-  description: 'Makes it safe to send the request again: the same job comes of it.',
+  description: `Makes it safe to send the request again: the same ${what} comes of it.`,
   schema: { type: 'string', minLength: 1, maxLength: LONGEST_KEY },
-};
+});
 const TIMEOUT = query(
   'timeout',
   { type: 'integer', minimum: 0, default: DEFAULT_POLL_SECONDS },
@@ -35,7 +35,7 @@ export const CONTRACT_ROUTES: readonly Route[] = [
     tag: 'Jobs',
     role: 'pusher',
     summary: 'Enqueues a job',
-    parameters: [KEY],
+    parameters: [keyOf('job')],
     body: 'Enqueue',
     replies: { 201: ['The id of the job.', 'Enqueued'] },
     errors: [422, 429],
@@ -76,6 +76,7 @@ export const CONTRACT_ROUTES: readonly Route[] = [
     tag: 'Workers',
     role: 'worker',
     summary: 'Registers a worker',
+    parameters: [keyOf('worker')],
     body: 'Register',
     callbacks: PUSH_CALLBACK,
     replies: { 201: ['The id of the worker.', 'Registered'] },

@@ -39,6 +39,22 @@ describe('the routes of workers', () => {
       const ids = replies.map(({ body }) => (body as { worker_id: string }).worker_id);
       expect(new Set(ids).size).toBe(2);
     });
+
+    it('has the same worker for the same key and contents, and another for others', async () => {
+      const register = async (key: string, worker: object = {}) => {
+        const headers = { 'idempotency-key': key };
+        const reply = await master.post('/worker', { name: 'w', max_jobs: 1, ...worker }, { headers });
+        return [reply.status, (reply.body as { worker_id: string }).worker_id];
+      };
+      const first = await register('a');
+      expect(first).toEqual([201, expect.stringMatching(/^[0-9a-f]{16}$/)]);
+      await expect(register('a')).resolves.toEqual(first);
+      await expect(register('b')).resolves.not.toEqual(first);
+      await expect(register('a', { names: ['mail'] })).resolves.not.toEqual(first);
+      await expect(
+        master.post('/worker', { name: 'w', max_jobs: 1 }, { headers: { 'idempotency-key': 'a b' } }),
+      ).resolves.toMatchObject({ status: 400, body: failure('INVALID_PARAMETER') });
+    });
   });
 
   describe.each([
