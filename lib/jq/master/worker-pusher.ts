@@ -138,8 +138,7 @@ function* requestsOf(jobs: readonly HandedJob[]): Generator<readonly Push[]> {
 
 function outcomeOf(reply: Exchanged | Unanswered): PushOutcome {
   if ('error' in reply) return { status: reply.status };
-  const outcome = outcomeOfStatus(reply.status, reply.headers['retry-after']);
-  return outcome.status === 'busy' || isOwn(reply) ? outcome : { status: 'silent' };
+  return isOwn(reply) ? outcomeOfStatus(reply.status, reply.headers['retry-after']) : { status: 'silent' };
 }
 
 function probedAs(reply: Exchanged | undefined): Parameters<JqEngine['probed']>[1] {
@@ -147,9 +146,11 @@ function probedAs(reply: Exchanged | undefined): Parameters<JqEngine['probed']>[
   return reply.status === 410 && isOwn(reply) ? 'gone' : 'there';
 }
 
-/** Whether it can be the worker's own answer. Behind a page of something in between it may have read the push, or not. */
+/** Whether it can be the worker's own answer. Behind another, of something in between, it may have taken the push, or not. */
 function isOwn({ status, headers }: Exchanged): boolean {
-  return status === 202 || (status >= 300 && formatOf(headers['content-type']) !== undefined);
+  const { 'content-type': type, 'retry-after': rest } = headers;
+  if (type === undefined && status >= 500) return status === 503 && rest !== undefined;
+  return status === 202 || (status >= 300 && formatOf(type) !== undefined);
 }
 
 /** A request counts as one failure, however many jobs it had. */

@@ -152,7 +152,7 @@ describe('pushes to workers', () => {
     expect(worker.pushes).toHaveLength(1);
   });
 
-  it.each([200, 204, 206, 400, 404, 410, 413, 500])(
+  it.each([200, 204, 206, 400, 404, 410, 413, 429, 500, 503])(
     'come again after a page of %d, which is no answer of the worker',
     async (code) => {
       const worker = await plainWorker((_, response) => {
@@ -167,6 +167,23 @@ describe('pushes to workers', () => {
       expect(worker.pushes).toHaveLength(2);
     },
   );
+
+  it.each([
+    ['a page of 429', 429, { 'content-type': 'text/html' }],
+    ['a page of 503', 503, { 'content-type': 'text/plain', 'retry-after': '3600' }],
+    ['an empty 502', 502, {}],
+    ['an empty 503', 503, {}],
+  ])('may have been taken behind %s: its report counts', async (_, code, headers) => {
+    const http = await master.another({ prefix: '{open}:', suspect: '1h', suspectCap: '1h' });
+    const worker = await plainWorker(status(code, headers));
+    const worker_id = await http.register({ url: worker.url });
+    const id = await http.enqueue({ max_retry: 0 });
+    await until(() => worker.pushes.length > 0);
+    await until(async () => (await master.redis.redis.hget(`{open}:job:${id}`, 'state')) === 'queued');
+    const report = { job_id: id, attempt: 1, type: 'success', result: 1 };
+    await expect(http.post('/done', report, { worker: worker_id })).resolves.toMatchObject({ status: 204 });
+    await expect(statusOf(id, http)).resolves.toBe('done');
+  });
 
   it.each(['application/msgpack', 'application/json'])(
     'end a job that is refused with a body of %s',
