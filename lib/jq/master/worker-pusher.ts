@@ -149,7 +149,10 @@ function probedAs(reply: Exchanged | undefined): Parameters<JqEngine['probed']>[
 /** Whether it can be the worker's own answer. Behind another, of something in between, it may have taken the push, or not. */
 function isOwn({ status, headers }: Exchanged): boolean {
   const { 'content-type': type, 'retry-after': rest } = headers;
-  if (type === undefined && status >= 500) return status === 503 && rest !== undefined;
+  // Frameworks send the name of the status along, as text; pages of others are HTML.
+  const isLater = rest !== undefined && (status === 429 || status === 503);
+  if (isLater && /^text\/plain\b/i.test(type ?? '')) return true;
+  if (type === undefined && status >= 500) return isLater;
   return status === 202 || (status >= 300 && formatOf(type) !== undefined);
 }
 

@@ -170,7 +170,8 @@ describe('pushes to workers', () => {
 
   it.each([
     ['a page of 429', 429, { 'content-type': 'text/html' }],
-    ['a page of 503', 503, { 'content-type': 'text/plain', 'retry-after': '3600' }],
+    ['a page of 503', 503, { 'content-type': 'text/html', 'retry-after': '3600' }],
+    ['a text of 503', 503, { 'content-type': 'text/plain' }],
     ['an empty 502', 502, {}],
     ['an empty 503', 503, {}],
   ])('may have been taken behind %s: its report counts', async (_, code, headers) => {
@@ -183,6 +184,20 @@ describe('pushes to workers', () => {
     const report = { job_id: id, attempt: 1, type: 'success', result: 1 };
     await expect(http.post('/done', report, { worker: worker_id })).resolves.toMatchObject({ status: 204 });
     await expect(statusOf(id, http)).resolves.toBe('done');
+  });
+
+  it.each([429, 503])('come later after %d in words, as frameworks say it, if it says when', async (code) => {
+    const headers = { 'content-type': 'text/plain; charset=utf-8', 'retry-after': '1' };
+    const worker = await plainWorker((request, response) => {
+      worker.answer = accept;
+      status(code, headers)(request, response);
+    });
+    const worker_id = await master.register({ url: worker.url });
+    const id = await master.enqueue();
+    await untilStatus(id, 'running');
+    expect(worker.pushes).toHaveLength(2);
+    await expect(master.job(id)).resolves.toMatchObject({ body: { worker_id } });
+    await expect(master.redis.redis.hget(`{jq}:job:${id}`, 'bounces')).resolves.toBeNull();
   });
 
   it.each(['application/msgpack', 'application/json'])(
