@@ -37,7 +37,7 @@ export interface MasterRequest {
 export interface MasterReply {
   readonly status: number;
   readonly body: Buffer;
-  /** Milliseconds from `Retry-After`; 0 without it. */
+  /** Milliseconds from the master's own `Retry-After`; 0 without it. */
   readonly rest: number;
 }
 
@@ -138,7 +138,7 @@ export class MasterHttp {
       });
       this.lastReply = new Date();
       delete this.problem;
-      const after = replied['retry-after'];
+      const after = new Raw(bytes).isMap ? replied['retry-after'] : undefined;
       return { status, body: bytes, rest: after === undefined ? 0 : restOf(after, Date.now()) };
     } catch (error) {
       if (!signal?.aborted) this.problem = messageOf(error);

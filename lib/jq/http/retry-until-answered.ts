@@ -3,6 +3,9 @@ import { backoffDelay } from './backoff.js';
 import { JqRefusedError, JqUnreachableError } from './master-errors.js';
 import { isTemporary, refused, type MasterReply } from './master-http.js';
 
+/** However long a reply asks to wait: pings, reports and registrations have little more time before others get the jobs. */
+const LONGEST_REST_MS = 2000;
+
 /** The part of a master's reply that decides about a retry. */
 interface Reply {
   readonly status: number;
@@ -44,8 +47,7 @@ export function retryUntilAnswered<T extends Reply>(
   };
   return retry(attempt, {
     signal,
-    pause: (error, failures) =>
-      Math.max(error instanceof NoAnswerYet ? error.rest : 0, backoffDelay(failures)),
+    pause: (error, failures) => Math.max(restAfter(error), backoffDelay(failures)),
     onFailure: (error) => onFailure?.(reasonFor(error)),
     late: (error) => late(reasonFor(error)),
   });
@@ -67,6 +69,10 @@ export function askMaster(
     unanswered: (reply) => (isTemporary(reply) ? refused(what, reply) : undefined),
     late: (error) => (error instanceof JqRefusedError ? error : new JqUnreachableError(url, what, error)),
   });
+}
+
+function restAfter(error: unknown): number {
+  return error instanceof NoAnswerYet ? Math.min(error.rest, LONGEST_REST_MS) : 0;
 }
 
 function reasonFor(error: unknown): unknown {

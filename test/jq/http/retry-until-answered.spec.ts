@@ -35,6 +35,11 @@ describe('retryUntilAnswered', () => {
     expect(performance.now() - begun).toBeGreaterThanOrEqual(399);
   });
 
+  it('waits for two seconds at most, however long a reply asks', async () => {
+    const answer = askMaster(scripted(reply(429, 300_000), reply(204)), new AbortController().signal, called);
+    await expect(answer).resolves.toMatchObject({ status: 204 });
+  });
+
   it('ends with the reason of the signal where nothing else is said', async () => {
     const abort = new AbortController();
     const answer = retryUntilAnswered(scripted(), {

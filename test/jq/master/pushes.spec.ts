@@ -144,6 +144,15 @@ describe('pushes to workers', () => {
     expect(worker.pushes).toHaveLength(2);
   });
 
+  it.each([429, 503])('come again soon after a page of %d, however long it asks to wait', async (code) => {
+    const worker = await plainWorker(status(code, { 'retry-after': '300', 'content-type': 'text/html' }));
+    await master.register({ url: worker.url });
+    const id = await master.enqueue();
+    await eventually(() => expect(worker.pushes.length).toBeGreaterThan(0));
+    worker.answer = accept;
+    await untilStatus(id, 'running');
+  });
+
   it('end a job for good that a worker refuses with 400', async () => {
     const worker = await plainWorker(status(400));
     await master.register({ url: worker.url });

@@ -14,7 +14,9 @@ const JOBS = 10;
 const mail = defineJob('mail', { codec: messagePack });
 
 function page(response: ServerResponse, status: number): true {
-  response.writeHead(status, { 'content-type': 'text/html' }).end('<html>Not here.</html>');
+  response
+    .writeHead(status, { 'content-type': 'text/html', 'retry-after': '300' })
+    .end('<html>Not here.</html>');
   return true;
 }
 
@@ -58,6 +60,13 @@ describe('an answer of something between a worker and its master', () => {
     await until(async () => ['done', 'error'].includes(await statusOf(id)));
     expect([await statusOf(id), runs]).toEqual(['done', 1]);
     expect(problems).toEqual([expect.stringMatching(new RegExp(`A report waits .*${status}`))]);
+  });
+
+  it.each([429, 503])('does not keep a report back for as long as it asks: a page of %d', async (status) => {
+    const { source } = await worker('POST /done', (response) => page(response, status));
+    await runWorker(source, mail, () => undefined);
+    const id = await master.enqueue({ max_retry: 0, timeout: 3600 });
+    await until(async () => (await statusOf(id)) === 'done');
   });
 
   it('is no answer to a batch of reports', async () => {
@@ -118,9 +127,12 @@ describe('an answer of something between a worker and its master', () => {
 
   it.each([
     ['POST /worker', 200],
+    ['POST /worker', 429],
     ['POST /worker/ping', 404],
+    ['POST /worker/ping', 503],
     ['DELETE /worker', 200],
-  ])('to %s is none', async (route, status) => {
+    ['DELETE /worker', 503],
+  ])('to %s is none: a page of %d, however long it asks to wait', async (route, status) => {
     const asked: string[] = [];
     const url = await proxyTo({
       before: (what, response) => {

@@ -1,0 +1,31 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { encode } from '@msgpack/msgpack';
+import { MasterHttp } from '../../../lib/jq/http/master-http.js';
+
+describe('MasterHttp', () => {
+  let server: Server;
+  let http: MasterHttp;
+  let answer: RequestListener;
+
+  beforeEach(async () => {
+    server = createServer((request, response) => answer(request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    http = new MasterHttp({ master: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  });
+  afterEach(async () => {
+    await http.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it.each([
+    ['the master', encode({ code: 'TOO_MANY', message: 'There are too many.' }), 7000],
+    ['a page', '<html>Too many.</html>', 0],
+    ['an answer without a body', '', 0],
+  ])('takes from no one but the master how long to rest: %s', async (_, body, rest) => {
+    answer = (_request, response) => response.writeHead(429, { 'retry-after': '7' }).end(body);
+    await expect(http.request('POST', '/job', {})).resolves.toMatchObject({ status: 429, rest });
+  });
+});
