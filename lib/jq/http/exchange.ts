@@ -2,16 +2,21 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { realNow } from '../../job/real-time.js';
 
+/** How much of a reply comes within each `bodyTimeout`, at least. */
+const LEAST_BYTES = 64 * 1024;
+
 /** A request whose body and reply are bytes. */
 export type ExchangeOptions = Pick<
   Dispatcher.DispatchOptions,
-  'origin' | 'path' | 'method' | 'headers' | 'body' | 'headersTimeout' | 'bodyTimeout'
+  'origin' | 'path' | 'method' | 'headers' | 'body' | 'headersTimeout'
 > & {
+  /** Milliseconds between two parts of a reply's body, and for each 64 KiB of it: one that drips would never end. */
+  readonly bodyTimeout?: number;
   /** A longer reply breaks its connection. */
   readonly maxReplyBytes?: number;
   /** Whether only the head matters: the body is read and dropped. */
   readonly headOnly?: boolean;
-  /** Milliseconds from connecting to the end of the reply, or of its head with `headOnly`. */
+  /** Milliseconds from connecting to the end of the reply, also with `headOnly`. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
 };
@@ -43,8 +48,9 @@ const NOTHING = Buffer.alloc(0);
  */
 export function exchange(dispatcher: Dispatcher, options: ExchangeOptions): Promise<Exchanged> {
   const { signal, timeout, maxReplyBytes = Infinity, headOnly = false, ...request } = options;
+  const { bodyTimeout = Infinity } = request;
   return new Promise((resolve, reject) => {
-    const handler = new ExchangeHandler(resolve, reject, maxReplyBytes, headOnly);
+    const handler = new ExchangeHandler(resolve, reject, { maxReplyBytes, headOnly, bodyTimeout });
     if (signal) handler.abortWith(signal);
     if (timeout !== undefined) handler.endAfter(timeout);
     dispatcher.dispatch({ ...request, origin: request.origin ?? '' }, handler);
@@ -59,6 +65,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   private controller?: Dispatcher.DispatchController;
   private signal?: AbortSignal;
   private timer?: NodeJS.Timeout;
+  /** When its head came, by `realNow`. */
+  private headAt = 0;
   /** When its time is over, by `realNow`. */
   private until = Infinity;
   /** Why it was aborted, perhaps before it had a connection. */
@@ -68,8 +76,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   constructor(
     private readonly resolve: (exchanged: Exchanged) => void,
     private readonly reject: (error: unknown) => void,
-    private readonly maxReplyBytes: number,
-    private readonly headOnly: boolean,
+    private readonly limits: Required<Pick<ExchangeOptions, 'maxReplyBytes' | 'headOnly' | 'bodyTimeout'>>,
   ) {}
 
   abortWith(signal: AbortSignal): void {
@@ -96,17 +103,19 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.status = status;
     this.headers = headers;
+    this.headAt = realNow();
     // Informational heads come before the final one.
-    if (!this.headOnly || status < 200) return;
-    clearTimeout(this.timer);
-    this.resolve({ status, headers, body: NOTHING });
+    if (this.limits.headOnly && status >= 200) this.resolve({ status, headers, body: NOTHING });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { maxReplyBytes, headOnly, bodyTimeout } = this.limits;
     this.bytes += chunk.length;
-    if (this.bytes > this.maxReplyBytes) {
-      controller.abort(new Error(`The reply has more than ${this.maxReplyBytes} bytes.`));
-    } else if (!this.headOnly) {
+    if (this.bytes > maxReplyBytes) {
+      controller.abort(new Error(`The reply has more than ${maxReplyBytes} bytes.`));
+    } else if (realNow() - this.headAt > bodyTimeout * (1 + Math.floor(this.bytes / LEAST_BYTES))) {
+      controller.abort(new ExchangeTimeoutError(true));
+    } else if (!headOnly) {
       this.chunks.push(chunk);
     }
   }

@@ -43,7 +43,8 @@ export interface MasterReply {
 
 /** The most connections to a master, without those of long polls. */
 const CONNECTIONS = 128;
-const TIMEOUT_MS = 10_000;
+/** How long an answer may take, or each part of its body. */
+export const ANSWER_TIMEOUT_MS = 10_000;
 const MAX_REPLY_BYTES = 256 * 1024 * 1024;
 const MAX_ERROR_DEPTH = 8;
 /** The refusals that masters of other implementations may give without a body. */
@@ -119,7 +120,7 @@ export class MasterHttp {
   private async exchange(
     method: Dispatcher.HttpMethod,
     path: string,
-    { body, headers, signal, timeout = TIMEOUT_MS, waits = false }: MasterRequest,
+    { body, headers, signal, timeout = ANSWER_TIMEOUT_MS, waits = false }: MasterRequest,
   ): Promise<MasterReply> {
     try {
       const {
@@ -132,7 +133,7 @@ export class MasterHttp {
         headers: { ...(body ? this.#withBody : this.#common), ...headers },
         body: body ?? null,
         headersTimeout: timeout,
-        bodyTimeout: timeout,
+        bodyTimeout: Math.min(timeout, ANSWER_TIMEOUT_MS),
         maxReplyBytes: MAX_REPLY_BYTES,
         signal,
       });

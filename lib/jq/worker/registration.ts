@@ -4,7 +4,13 @@ import { realNow } from '../../job/real-time.js';
 import type { WorkerJob } from '../wire/worker-job.js';
 import { Backoff } from '../http/backoff.js';
 import { askMaster, retryUntilAnswered } from '../http/retry-until-answered.js';
-import { reasonOf, refused, type MasterHttp, type MasterReply } from '../http/master-http.js';
+import {
+  ANSWER_TIMEOUT_MS,
+  reasonOf,
+  refused,
+  type MasterHttp,
+  type MasterReply,
+} from '../http/master-http.js';
 import { pack } from '../message-pack/pack.js';
 import { integerOf, textOf, toRaw } from '../message-pack/unpack.js';
 import { MAX_BATCH } from '../wire/batch.js';
@@ -26,6 +32,8 @@ export interface RegistrationOptions {
   readonly url?: string;
   /** How many jobs it takes in one request. */
   readonly batch: number;
+  /** Milliseconds. */
+  readonly pingInterval: number;
   readonly onProblem: (message: string) => void;
   /** Called when the master gives its jobs to others: it has forgotten the worker, or is about to be told that this leaves. */
   readonly onLost: (registration: Registration) => void;
@@ -90,10 +98,12 @@ export class Registration {
     const { workerId: id, signal } = this;
     if (id === undefined || this.isPinging) return;
     const headers = { 'worker-id': id };
+    // One without an answer keeps the next ones back.
+    const timeout = Math.min(this.options.pingInterval, ANSWER_TIMEOUT_MS);
     let asked = realNow();
     const ping = () => {
       asked = realNow();
-      return this.http.request('POST', '/worker/ping', { headers, signal });
+      return this.http.request('POST', '/worker/ping', { headers, signal, timeout });
     };
     this.isPinging = true;
     const reply = await askMaster(ping, signal, { url: this.http.url, what: 'POST /worker/ping' })

@@ -16,7 +16,7 @@ const LEAVE_TIMEOUT_MS = 2000;
 export interface RegistrationsParts {
   readonly http: MasterHttp;
   readonly inbox: Inbox;
-  readonly settings: Pick<SourceSettings, 'maxJobs' | 'maxBodyBytes'>;
+  readonly settings: Pick<SourceSettings, 'maxJobs' | 'maxBodyBytes' | 'pingInterval'>;
   /** The worker's name in lists. */
   readonly name: string;
   /** Whether jobs are pulled, not pushed. */
@@ -118,6 +118,7 @@ export class Registrations {
       maxJobs: missing,
       name,
       url,
+      pingInterval: settings.pingInterval,
       batch: settings.maxBodyBytes < MAX_BATCH_BYTES ? 1 : MAX_BATCH,
       onProblem,
       onLost: (lost) => inbox.revoke(lost),

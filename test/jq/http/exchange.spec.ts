@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, buildConnector } from 'undici';
@@ -7,6 +7,7 @@ import { exchange } from '../../../lib/jq/http/exchange.js';
 import { gate } from '../../support/gate.js';
 import { holdEventLoop } from '../../support/hold-event-loop.js';
 import { eventually, until } from '../../support/until.js';
+import { drip } from './drip.js';
 
 const TIMEOUT_MS = 200;
 
@@ -72,6 +73,12 @@ describe('an exchange whose time is over', () => {
     expect(requests).toHaveLength(1);
   });
 
+  it('is cut off after the head that has been enough', async () => {
+    server.on('request', drip);
+    await expect(ask()).resolves.toMatchObject({ status: 202 });
+    await until(() => requests[0]?.destroyed);
+  });
+
   it('has one time for connecting and for the answer', async () => {
     const connect = buildConnector({});
     const slow: buildConnector.connector = (options, callback) => {
@@ -81,5 +88,33 @@ describe('an exchange whose time is over', () => {
     // Timers of one process keep their order, however slow the machine.
     const late = delay(TIMEOUT_MS * 1.5, 'late');
     await expect(Promise.race([reply, late])).resolves.toMatchObject({ code: 'EXCHANGE_TIMEOUT' });
+  });
+
+  describe('whose reply has a time for each 64 KiB', () => {
+    const read = (bodyTimeout: number) => {
+      const agent = new Agent();
+      agents.push(agent);
+      return exchange(agent, { origin, path: '/', method: 'GET', bodyTimeout });
+    };
+
+    it('is given up when its body drips', async () => {
+      server.on('request', drip);
+      await expect(read(TIMEOUT_MS)).rejects.toThrow();
+    });
+
+    it('is not when its body is long, and takes long', async () => {
+      const part = Buffer.alloc(1024 * 1024);
+      const parts = 10;
+      const write = (response: ServerResponse, left: number) => {
+        if (left === 0) return response.end();
+        return response.write(part, () => {
+          holdEventLoop(TIMEOUT_MS);
+          write(response, left - 1);
+        });
+      };
+      server.on('request', (_, response: ServerResponse) => write(response, parts));
+      const { body } = await read(TIMEOUT_MS * 5);
+      expect(body).toHaveLength(parts * part.length);
+    });
   });
 });

@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { encode } from '@msgpack/msgpack';
 import { MasterHttp } from '../../../lib/jq/http/master-http.js';
+import { drip } from './drip.js';
 
 describe('MasterHttp', () => {
   let server: Server;
@@ -27,5 +28,10 @@ describe('MasterHttp', () => {
   ])('takes from no one but the master how long to rest: %s', async (_, body, rest) => {
     answer = (_request, response) => response.writeHead(429, { 'retry-after': '7' }).end(body);
     await expect(http.request('POST', '/job', {})).resolves.toMatchObject({ status: 429, rest });
+  });
+
+  it('gives up a reply that drips', async () => {
+    answer = drip;
+    await expect(http.request('POST', '/done', { timeout: 200 })).rejects.toThrow();
   });
 });

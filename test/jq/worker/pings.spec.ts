@@ -33,6 +33,13 @@ describe('a ping', () => {
     expect(master.pings.came).toBe(4);
   });
 
+  it('without an answer is repeated after its interval: it keeps no others back', async () => {
+    const master = await scriptedMaster();
+    master.pings = { refused: Infinity, status: 0, code: '', came: 0 };
+    await runWorker(jq({ master: master.url, pingInterval: '300ms' }), 'mail', () => undefined);
+    await until(() => master.pings.came === 4);
+  });
+
   it('that is refused for its token does not count as heard', async () => {
     const master = await scriptedMaster();
     master.pings = { refused: Infinity, status: 403, code: 'FORBIDDEN', came: 0 };

@@ -24,7 +24,7 @@ describe('the registrations of a worker', () => {
   it('count a slot once that a push has taken which is not answered yet', async () => {
     const http = new MasterHttp({ master: master.url });
     const inbox = new Inbox(4);
-    const settings = { maxJobs: 4, maxBodyBytes: 1_000_000 };
+    const settings = { maxJobs: 4, maxBodyBytes: 1_000_000, pingInterval: 15_000 };
     const registrations = new Registrations({
       ...{ http, inbox, settings, name: 'worker', pulls: false },
       onProblem: () => undefined,
@@ -56,7 +56,13 @@ describe('the registrations of a worker', () => {
     const http = new MasterHttp({ master: master.url });
     const inbox = new Inbox(100);
     const registrations = new Registrations({
-      ...{ http, inbox, settings: { maxJobs: 100, maxBodyBytes: 1_000_000 }, name: 'worker', pulls: false },
+      ...{
+        http,
+        inbox,
+        settings: { maxJobs: 100, maxBodyBytes: 1_000_000, pingInterval: 15_000 },
+        name: 'worker',
+        pulls: false,
+      },
       onProblem: () => undefined,
     });
     const functions = Array.from({ length: 20 }, (_, n) => `mail-${n}`);

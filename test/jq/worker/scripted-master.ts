@@ -23,7 +23,7 @@ export interface ScriptedMaster {
   /** What `POST /worker` is answered with, beside the id. */
   offers: object;
   onDone: OnDone;
-  /** How many of the next pings are refused, and how: 503 without a code; and how many have come. */
+  /** How many of the next pings are refused, and how: 503 without a code, 0 for no answer; and how many have come. */
   pings: { refused: number; status: number; code: string; came: number };
   /** How many pulls have come: all are answered at once, with no job. */
   pulls: number;
@@ -48,6 +48,7 @@ export async function scriptedMaster(offers: object = {}): Promise<ScriptedMaste
       master.pings.came += 1;
       if (master.pings.refused-- <= 0) return response.writeHead(204).end();
       const { status, code } = master.pings;
+      if (status === 0) return undefined;
       return response.writeHead(status).end(encode({ code }));
     }
     if (request.url?.startsWith('/worker/pull')) master.pulls += 1;
