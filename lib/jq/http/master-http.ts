@@ -152,7 +152,7 @@ export class MasterHttp {
 function isOwn({ status, body }: MasterReply, answer?: number): boolean {
   const raw = new Raw(body);
   if (body.length > 0) return raw.isMap || raw.isArray;
-  return status < 300 || REFUSALS.has(status) || status === answer;
+  return status === 204 || REFUSALS.has(status) || status === answer;
 }
 
 /** Whether the same request may succeed soon. */

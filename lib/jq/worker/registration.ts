@@ -127,7 +127,7 @@ export class Registration {
     const reply = await this.http.request('POST', '/worker/confirm', { body, headers, signal });
     const isUnknown = isForgotten(reply);
     if (isUnknown) this.forgotten(id);
-    if (isUnknown || reply.status === 409) return false;
+    if (isUnknown || (reply.status === 409 && reasonOf(reply).code !== undefined)) return false;
     if (reply.status < 300 || reply.status === 404) return true;
     throw refused('POST /worker/confirm', reply);
   }

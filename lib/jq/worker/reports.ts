@@ -72,7 +72,7 @@ export class Reports {
       unanswered: (answer) => {
         if (isLocked(answer)) return new Error(`it refuses them with ${answer.status}. Check \`token\`.`);
         if (isTemporary(answer)) return LATER;
-        return isVerdict(answer)
+        return isVerdict(answer, job)
           ? undefined
           : new Error(`it refuses them with ${answer.status}, without a code`);
       },
@@ -108,9 +108,13 @@ function isTaken({ status }: Answer): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Whether it settles a report. A refusal that ends a job has the master's code: others may be of something in between. */
-function isVerdict(answer: Answer): boolean {
-  return isTaken(answer) || answer.status === 404 || answer.status === 409 || answer.code !== undefined;
+/**
+ * Whether it settles a report. A refusal that ends a job has the master's code: others may be of something in between. Only
+ * a master that gives jobs no attempts, and may know no codes, refuses without one.
+ */
+function isVerdict(answer: Answer, { attempt }: HeldJob): boolean {
+  if (isTaken(answer) || answer.code !== undefined) return true;
+  return attempt === undefined && (answer.status === 404 || answer.status === 409);
 }
 
 function refusalOf({ status, message = 'without a reason' }: Answer): string {

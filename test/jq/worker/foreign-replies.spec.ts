@@ -51,7 +51,9 @@ describe('an answer of something between a worker and its master', () => {
     ...[200, 201, 301, 307, 400, 403, 404, 405, 407, 408, 409, 413, 414, 421, 425, 431, 451, 499].map(
       (status) => ['page', status, page] as const,
     ),
-    ...[302, 400, 405, 407, 408, 411, 413, 415, 421, 425].map((status) => ['reply', status, empty] as const),
+    ...[200, 201, 302, 400, 404, 405, 407, 408, 409, 411, 413, 415, 421, 425].map(
+      (status) => ['reply', status, empty] as const,
+    ),
   ])('is no answer to a report: a %s of %d', async (_, status, answer) => {
     const { source, problems } = await worker('POST /done', (response) => answer(response, status));
     let runs = 0;
@@ -132,13 +134,15 @@ describe('an answer of something between a worker and its master', () => {
     ['POST /worker/ping', 503],
     ['DELETE /worker', 200],
     ['DELETE /worker', 503],
-  ])('to %s is none: a page of %d, however long it asks to wait', async (route, status) => {
+    ['DELETE /worker', 200, empty],
+    ['POST /worker/ping', 200, empty],
+  ])('to %s is none: a %d, however long it asks to wait', async (route, status, answer = page) => {
     const asked: string[] = [];
     const url = await proxyTo({
       before: (what, response) => {
         asked.push(what);
         return (
-          what === route && asked.filter((each) => each === route).length === 1 && page(response, status)
+          what === route && asked.filter((each) => each === route).length === 1 && answer(response, status)
         );
       },
     });

@@ -203,11 +203,13 @@ describe('a job that is read late', () => {
       ['j3', 403],
     ] as const) {
       scripted.confirms = status;
+      scripted.confirmCode = 'REFUSED';
       stall();
       await pushHere(id);
       await until(() => scripted.confirmed.includes(id));
     }
     scripted.confirms = 204;
+    scripted.confirmCode = undefined;
     await pushHere('j4');
     await until(() => ran.length > 1);
     expect(ran).toEqual(['j1', 'j4']);

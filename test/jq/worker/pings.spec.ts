@@ -6,6 +6,23 @@ import { runWorker, stopWorkersAfterEach } from '../../support/run-worker.js';
 import { until } from '../../support/until.js';
 import { scriptedMaster, stopScriptedMastersAfterEach } from './scripted-master.js';
 
+describe('the question whether a job is still of this worker', () => {
+  stopWorkersAfterEach();
+  stopScriptedMastersAfterEach();
+
+  it('is not answered by a 409 without a code', async () => {
+    const master = await scriptedMaster();
+    master.confirms = 409;
+    const source: JobSource = jq({ master: master.url, listen: { port: 0 } });
+    const { registrations } = source as JobSource & { readonly registrations: Registrations };
+    await runWorker(source, 'mail', () => undefined);
+    const registration = await until(() => registrations['all'][0]);
+    await expect(registration.confirm('j1', 1)).rejects.toMatchObject({ status: 409 });
+    master.confirmCode = 'REPORT_REFUSED';
+    await expect(registration.confirm('j1', 1)).resolves.toBe(false);
+  });
+});
+
 describe('a ping', () => {
   stopWorkersAfterEach();
   stopScriptedMastersAfterEach();

@@ -24,6 +24,22 @@ describe('the reports of a worker', () => {
   stopScriptedMastersAfterEach();
   let worker: ListeningWorker;
 
+  it.each([404, 409])(
+    'may be refused with an empty %d by a master that gives no attempts',
+    async (status) => {
+      const master = await scriptedMaster();
+      master.onDone = (_, response) => void response.writeHead(status).end();
+      worker = await listeningWorker(master.url, 'mail', () => 'ran');
+      await eventually(() => expect(master.registrations.length).toBeGreaterThan(0));
+      const { attempt, ...job } = push();
+      expect(attempt).toBe(1);
+      await worker.http.call('POST', '/worker-job', { body: Buffer.from(packed(job)) });
+      await eventually(() => expect(master.reports).toHaveLength(1));
+      await stopWorkers();
+      expect([master.reports.length, worker.problems]).toEqual([1, []]);
+    },
+  );
+
   /** Gives it jobs that all end in one moment. */
   async function endTogether(
     master: ScriptedMaster,

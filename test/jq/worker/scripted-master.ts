@@ -29,6 +29,7 @@ export interface ScriptedMaster {
   pulls: number;
   /** How the next questions whether a job is still the worker's are answered. */
   confirms: number;
+  confirmCode: string | undefined;
   /** The jobs that were asked for. */
   readonly confirmed: string[];
 }
@@ -54,7 +55,8 @@ export async function scriptedMaster(offers: object = {}): Promise<ScriptedMaste
     if (request.url?.startsWith('/worker/pull')) master.pulls += 1;
     if (request.url === '/worker/confirm') {
       master.confirmed.push((body as Report).job_id);
-      return response.writeHead(master.confirms).end();
+      const { confirms, confirmCode: code } = master;
+      return response.writeHead(confirms).end(code && encode({ code }));
     }
     if (request.url !== '/done') return response.writeHead(204).end();
     master.reports.push(body as Report | Report[]);
@@ -72,6 +74,7 @@ export async function scriptedMaster(offers: object = {}): Promise<ScriptedMaste
     pings: { refused: 0, status: 503, code: '', came: 0 },
     pulls: 0,
     confirms: 204,
+    confirmCode: undefined,
     confirmed: [],
     onDone: (report, response) => {
       for (const each of [report].flat()) taken.set(each.job_id, each);
