@@ -4,8 +4,11 @@ import { GearMonkeyError, type JobErrorInfo } from '../../job/errors.js';
 export class JqJobNotFoundError extends GearMonkeyError {
   readonly code = 'JQ_JOB_NOT_FOUND';
 
-  constructor(readonly id: string) {
-    super(`There is no job ${id}: it never was, was cancelled, or ended too long ago.`);
+  constructor(
+    readonly id: string,
+    options?: ErrorOptions,
+  ) {
+    super(`There is no job ${id}: it never was, was cancelled, or ended too long ago.`, options);
   }
 }
 

@@ -60,6 +60,8 @@ type Ref = FunctionRef | undefined;
 const DEFAULT_TIMEOUT = '10s';
 const DEFAULT_POLL = '5s';
 const RESULT_POLL = '30s';
+/** So many refusals without a reason, one after the other, are the master's: fewer may be of something in between. */
+const MOST_UNEXPLAINED = 6;
 
 /** Enqueues jobs at a JQ master, and reads them. */
 export class JqClient {
@@ -159,7 +161,7 @@ export class JqClient {
         continue;
       }
       if (reply.status === 408) return null;
-      if (reply.status === 404) throw new JqJobNotFoundError(id);
+      if (reply.status === 404) throw new JqJobNotFoundError(id, { cause: refused(`Job ${id}`, reply) });
       if (reply.status !== 200 || reply.body.length === 0) throw refused(`Job ${id}`, reply);
       const job = this.read(id, ref, reply) as JqJob<OutputOf<F>>;
       return hasEnded(job) ? job : null;
@@ -220,12 +222,15 @@ export class JqClient {
   private async untilEnded(id: string, ref: Ref, signal?: AbortSignal): Promise<unknown> {
     const backoff = new Backoff();
     const options = { timeout: RESULT_POLL, signal };
+    let unexplained = 0;
     for (;;) {
       const begun = realNow();
       const job = await this.poll(id, options, ref).catch((error: unknown) => {
-        if (isOutage(error)) return null;
+        if (isOutage(error)) return undefined;
+        if (isUnexplained(error) && ++unexplained < MOST_UNEXPLAINED) return undefined;
         throw error;
       });
+      if (job !== undefined) unexplained = 0;
       if (job?.status === 'done') return job.result;
       if (job) throw new JqJobFailedError(id, job.message ?? 'without a message', job.error);
       await this.calls.afterPoll(backoff, begun, signal);
@@ -251,6 +256,12 @@ export class JqClient {
 
 function pathOf(id: string): string {
   return `/job/${encodeURIComponent(id)}`;
+}
+
+/** Refusals that may be of something in between: the master's have a reason, unless it only implements the contract. */
+function isUnexplained(error: unknown): boolean {
+  const refusal = error instanceof JqJobNotFoundError ? error.cause : error;
+  return refusal instanceof JqRefusedError && refusal.reason === undefined;
 }
 
 /** Errors that the next try may not have. */

@@ -380,9 +380,30 @@ describe('JqClient', () => {
       ['a redirection', { status: 302 }],
       ['nothing', { status: 204 }],
       ['an empty job', { status: 200 }],
+      ['an empty 400', { status: 400 }],
+      ['an empty 403', { status: 403 }],
+      ['an empty 404', { status: 404 }],
     ])('waits through %s of something in between', async (_, reply) => {
       const odd = await scripted(reply, { status: 200, body: encode({ status: 'done', result: 7 }) });
       await expect(firstValueFrom(open({ master: odd.url }).result(NO_JOB))).resolves.toBe(7);
+    });
+
+    it.each([
+      [404, JqJobNotFoundError],
+      [403, JqRefusedError],
+    ])('ends with a %d that comes again and again, or with one that has a code', async (status, error) => {
+      const empty = await scripted(...Array.from({ length: 6 }, () => ({ status })));
+      await expect(firstValueFrom(open({ master: empty.url }).result(NO_JOB))).rejects.toThrow(error);
+      const explained = await scripted({ status, body: encode({ code: 'NO', message: 'no' }) });
+      await expect(firstValueFrom(open({ master: explained.url }).result(NO_JOB))).rejects.toThrow(error);
+      expect([empty.asked, explained.asked]).toEqual([6, 1]);
+    });
+
+    it('begins to count refusals anew with each answer', async () => {
+      const odd = Array.from({ length: 5 }, () => ({ status: 404 }));
+      const done = { status: 200, body: encode({ status: 'done', result: 7 }) };
+      const busy = await scripted(...odd, { status: 408 }, ...odd, done);
+      await expect(firstValueFrom(open({ master: busy.url }).result(NO_JOB))).resolves.toBe(7);
     });
 
     it.each([
