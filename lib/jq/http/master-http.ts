@@ -62,7 +62,7 @@ export class MasterHttp {
   readonly url: string;
   /** When it last answered. */
   private lastReply?: Date;
-  /** Why the last request was not answered. */
+  /** Why it did not answer the last request. */
   private problem?: string;
   private readonly path: string;
   private readonly pool: Pool;
@@ -90,14 +90,17 @@ export class MasterHttp {
     return defined({ connected, server: url, lastReplyAt: lastReply, problem });
   }
 
-  /** Asks whether it is ready. A master of another implementation has no such path, and counts as ready. @throws ConnectionError */
+  /** Asks whether it is ready. A master of another implementation has no such path: it is if it answers about a job. @throws ConnectionError */
   async reach(timeout: number): Promise<void> {
     try {
       const signal = AbortSignal.timeout(timeout);
-      const reply = await this.request('GET', '/health/ready', { signal, timeout });
+      const ask = (path: string) => this.request('GET', path, { signal, timeout });
+      const reply = await ask('/health/ready').catch((error: unknown) => {
+        if (isMissing(error)) return ask('/job/0');
+        throw error;
+      });
       if (isTemporary(reply)) throw new Error(reasonOf(reply).message ?? `it answers ${reply.status}`);
     } catch (error) {
-      if (error instanceof ForeignReplyError && error.status === 404) return;
       throw new ConnectionError(`The master at ${this.url} can't be used`, error);
     }
   }
@@ -109,8 +112,16 @@ export class MasterHttp {
    */
   async request(method: Dispatcher.HttpMethod, path: string, request: MasterRequest): Promise<MasterReply> {
     const reply = await this.exchange(method, path, request);
-    if (isTemporary(reply) || isOwn(reply, request.answer)) return reply;
-    throw new ForeignReplyError(reply.status);
+    if (isOwn(reply, request.answer)) {
+      this.lastReply = new Date();
+      delete this.problem;
+      return reply;
+    }
+    const error = new ForeignReplyError(reply.status);
+    // A master of another implementation does not have all paths.
+    if (!isMissing(error)) this.problem = error.message;
+    if (isTemporary(reply)) return reply;
+    throw error;
   }
 
   async close(): Promise<void> {
@@ -137,8 +148,6 @@ export class MasterHttp {
         maxReplyBytes: MAX_REPLY_BYTES,
         signal,
       });
-      this.lastReply = new Date();
-      delete this.problem;
       const after = new Raw(bytes).isMap ? replied['retry-after'] : undefined;
       return { status, body: bytes, rest: after === undefined ? 0 : restOf(after, Date.now()) };
     } catch (error) {
@@ -146,6 +155,11 @@ export class MasterHttp {
       throw error;
     }
   }
+}
+
+/** Whether what has answered does not have the path. */
+function isMissing(error: unknown): boolean {
+  return error instanceof ForeignReplyError && error.status === 404;
 }
 
 /** Whether a reply can be a master's: its body is MessagePack, or there is none where the contract allows that. */

@@ -91,12 +91,13 @@ describe('JqClient', () => {
   });
 
   it.each([
-    [200, false],
-    [404, true],
+    ['a page', { status: 200, body: '<html></html>' }, false],
+    ['a page of 404', { status: 404, body: '<html></html>' }, false],
+    ['an empty 404', { status: 404 }, true],
   ])(
-    'pings a master of another implementation, which has no such path: a page of %d',
-    async (status, connected) => {
-      const { url } = await scripted({ status, body: '<html></html>' });
+    'pings a master of another implementation, which has no such path, by what it says of a job: %s',
+    async (_, reply, connected) => {
+      const { url } = await scripted({ status: 404, body: '<html></html>' }, reply);
       await expect(open({ master: url }).ping('5s')).resolves.toMatchObject({ connected });
     },
   );

@@ -30,6 +30,23 @@ describe('MasterHttp', () => {
     await expect(http.request('POST', '/job', {})).resolves.toMatchObject({ status: 429, rest });
   });
 
+  it.each([200, 503])('is not connected while a page of %d answers', async (status) => {
+    answer = (_request, response) => response.writeHead(status).end('<html>Log in.</html>');
+    await http.request('GET', '/job/1', {}).catch(() => undefined);
+    expect(http.health()).toEqual({
+      connected: false,
+      server: http.url,
+      problem: expect.stringContaining(`another server has answered, with ${status}`),
+    });
+    answer = (_request, response) => response.writeHead(503).end(encode({ code: 'LATER' }));
+    await http.request('GET', '/job/1', {});
+    expect(http.health()).toMatchObject({ connected: true, lastReplyAt: expect.any(Date) });
+    const { lastReplyAt } = http.health();
+    answer = (_request, response) => response.writeHead(404).end('<html>Nothing here.</html>');
+    await expect(http.request('POST', '/worker/ping', {})).rejects.toMatchObject({ status: 404 });
+    expect(http.health()).toEqual({ connected: true, server: http.url, lastReplyAt });
+  });
+
   it('gives up a reply that drips', async () => {
     answer = drip;
     await expect(http.request('POST', '/done', { timeout: 200 })).rejects.toThrow();
