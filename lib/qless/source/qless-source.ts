@@ -1,3 +1,4 @@
+import { messageOf } from '../../job/errors.js';
 import type { SourceTables } from '../../job/source-tables.js';
 import type { Health } from '../../job/health.js';
 import type { QueueOverview } from '../../job/job-views.js';
@@ -78,7 +79,7 @@ export class QlessSource implements JobSource, SourceMonitor {
     this.hub = connections.hub();
     this.blocking = connections.blocking();
     this.frame = new SourceFrame({ commands, hub: this.hub, blocking: this.blocking }, onProblem);
-    this.settler = new Settler(commands, prefix, worker);
+    this.settler = new Settler(commands, prefix, { worker, onProblem });
     const onRevoked: OnRevoked = (claim, why) => this.onRevoked(claim, why);
     this.leases = this.locks = new Locks(connections, this.hub, { worker, lock, onRevoked, onProblem });
     this.orphans = new Orphans(connections, this.settler, this.locks, { worker, onProblem });
@@ -131,8 +132,10 @@ export class QlessSource implements JobSource, SourceMonitor {
   async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
     const { commands, prefix } = this.connections;
     const { id, token } = claim;
-    const held = await commands.insist((redis) =>
-      scripts.progress.run(redis, [prefix], '', this.options.worker, id, token, dividend, divisor),
+    const { worker, onProblem } = this.options;
+    const held = await commands.insistForJob(
+      (redis) => scripts.progress.run(redis, [prefix], '', worker, id, token, dividend, divisor),
+      (error) => onProblem(`Progress of job ${id} waits: ${messageOf(error)}`),
     );
     if (!held) this.locks.drop(claim);
     return held;

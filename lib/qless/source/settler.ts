@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { Batcher } from '../../batching/batcher.js';
 import type { Payload } from '../../job/codec.js';
-import type { JobErrorInfo } from '../../job/errors.js';
+import { messageOf, type JobErrorInfo } from '../../job/errors.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import type { Outcome } from '../../job/job-source.js';
+import { isRefusedForNow } from '../../redis/redis-errors.js';
 import { isOutage, retryWhileUnreachable } from '../../redis/retry.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { settleArguments, type Settlement } from '../wire/requests.js';
@@ -13,7 +14,12 @@ const OUTCOMES_A_CALL = 100;
 /** Calls under way at the same time; outcomes of the meantime share the next one. */
 const MAX_CALLS = 2;
 
-/** Writes outcomes, several in one call, and retries through outages. */
+export interface SettlerOptions {
+  readonly worker: string;
+  readonly onProblem: (message: string) => void;
+}
+
+/** Writes outcomes, several in one call, and retries through outages and refusals that pass. */
 export class Settler {
   private readonly outcomes = new Batcher<Outcome, boolean>({
     maxUnderWay: MAX_CALLS,
@@ -22,11 +28,13 @@ export class Settler {
     send: (outcomes) => this.take(outcomes),
   });
   private readonly closing = new AbortController();
+  /** Whether the latest answer was a refusal, which is reported once. */
+  private isRefused = false;
 
   constructor(
     private readonly commands: RedisConnection,
     private readonly prefix: string,
-    private readonly worker: string,
+    private readonly options: SettlerOptions,
   ) {}
 
   /** Whether it was accepted. @throws ConnectionError after `close` */
@@ -41,16 +49,25 @@ export class Settler {
   /** An outcome that was written, but whose reply was lost, is accepted again. */
   private take(outcomes: readonly Outcome[]): Promise<readonly boolean[]> {
     const rows = settleArguments(outcomes.map(toSettlement));
-    const call = async () =>
-      scripts.settle.run(await this.commands.ready(), [this.prefix], '', this.worker, rows);
-    const late = (error: unknown) => new ConnectionError('The outcome was not written', error);
-    return retryWhileUnreachable(call, { signal: this.closing.signal, mayPass, late });
+    const call = async () => {
+      const redis = await this.commands.ready();
+      const accepted = await scripts.settle.run(redis, [this.prefix], '', this.options.worker, rows);
+      this.isRefused = false;
+      return accepted;
+    };
+    return retryWhileUnreachable(call, {
+      signal: this.closing.signal,
+      mayPass: (error) => isOutage(error) || isRefusedForNow(error),
+      onFailure: (error) => this.report(error),
+      late: (error) => new ConnectionError('The outcome was not written', error),
+    });
   }
-}
 
-/** A server that is full, or can't write to its disk, may recover too. */
-function mayPass(error: unknown): boolean {
-  return isOutage(error) || (error instanceof Error && /^(OOM|MISCONF)\b/.test(error.message));
+  private report(error: unknown): void {
+    if (isOutage(error) || this.isRefused) return;
+    this.isRefused = true;
+    this.options.onProblem(`Outcomes of jobs wait: ${messageOf(error)}`);
+  }
 }
 
 function toSettlement(outcome: Outcome): Settlement {

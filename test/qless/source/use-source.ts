@@ -12,9 +12,9 @@ export interface UsedSource {
   readonly url: string;
   readonly redis: Redis;
   readonly client: QlessClient;
-  /** A source that is closed after the test. Without `keeper` nothing renews its locks. */
+  /** A source that is closed after the test. Without `keeper` nothing renews its locks; `url` is that of another user. */
   open(
-    options?: Partial<QlessSourceOptions> & { keeper?: boolean },
+    options?: Partial<QlessSourceOptions> & { keeper?: boolean; url?: string },
     klasses?: readonly string[],
   ): Promise<QlessSource>;
   /** A worker in a process of its own. */
@@ -54,8 +54,8 @@ export function useSource(server: UsedRedis = useRedis()): UsedSource {
     get client() {
       return current();
     },
-    open: async (options = {}, klasses = ['K']) => {
-      const source = sourceOn({ connection: server.url }, options);
+    open: async ({ url = server.url, ...options } = {}, klasses = ['K']) => {
+      const source = sourceOn({ connection: url }, options);
       sources.push(source);
       await source.open(klasses);
       return source;
