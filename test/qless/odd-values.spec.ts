@@ -96,21 +96,26 @@ describe('a key of another type', () => {
     await expect(qless.pop(0)).resolves.toEqual(['jid']);
   });
 
-  it.each(['ql:j:b-history', 'ql:s:wait:0:q', 'ql:w:w:jobs'])(
-    'in the way of pop loses none of its jobs: %s',
-    async (key) => {
-      for (const jid of ['a', 'b', 'c']) await qless.put(jid);
-      const score = await qless.redis.zscore('ql:q:q-work', 'a');
-      await qless.redis.set(key, 'text');
-      await expect(qless.pop(1)).rejects.toThrow('WRONGTYPE');
-      const places = ['ql:q:q-work', 'ql:q:q-locks'].map((set) => qless.redis.zrange(set, '0', '-1'));
-      expect((await Promise.all(places)).flat().toSorted()).toEqual(['a', 'b', 'c']);
-      if (key === 'ql:j:b-history') await expect(qless.redis.zscore('ql:q:q-work', 'a')).resolves.toBe(score);
-      await qless.redis.del(key);
-      const jids = [...(await qless.pop(100)), ...(await qless.pop(200))];
-      expect(jids.toSorted()).toEqual(['a', 'b', 'c']);
-    },
-  );
+  it('in place of statistics stops nothing', async () => {
+    await qless.put('jid');
+    for (const key of ['ql:s:wait:0:q', 'ql:s:run:0:q', 'ql:s:stats:0:q']) await qless.redis.set(key, 'text');
+    await expect(qless.pop(1)).resolves.toEqual(['jid']);
+    await expect(qless.q('fail', 2, 'jid', 'w', 'g', 'm')).resolves.toBe('jid');
+    await expect(qless.job('jid')).resolves.toMatchObject({ state: 'failed' });
+  });
+
+  it.each(['ql:j:b-history', 'ql:w:w:jobs'])('in the way of pop loses none of its jobs: %s', async (key) => {
+    for (const jid of ['a', 'b', 'c']) await qless.put(jid);
+    const score = await qless.redis.zscore('ql:q:q-work', 'a');
+    await qless.redis.set(key, 'text');
+    await expect(qless.pop(1)).rejects.toThrow('WRONGTYPE');
+    const places = ['ql:q:q-work', 'ql:q:q-locks'].map((set) => qless.redis.zrange(set, '0', '-1'));
+    expect((await Promise.all(places)).flat().toSorted()).toEqual(['a', 'b', 'c']);
+    if (key === 'ql:j:b-history') await expect(qless.redis.zscore('ql:q:q-work', 'a')).resolves.toBe(score);
+    await qless.redis.del(key);
+    const jids = [...(await qless.pop(100)), ...(await qless.pop(200))];
+    expect(jids.toSorted()).toEqual(['a', 'b', 'c']);
+  });
 });
 
 describe('a job', () => {

@@ -53,7 +53,7 @@ describe('the rights of qless in docs/operate/security.md', () => {
       .filter((file) => file.endsWith('.lua'))
       .map((file) => readFileSync(join(SCRIPTS, file), 'utf8'));
     const commands = texts
-      .flatMap((text) => [...text.matchAll(/\bcall\('([A-Z]+)'/g)])
+      .flatMap((text) => [...text.matchAll(/\bp?call\('([A-Z]+)'/g)])
       .map(([, name = '']) => name.toLowerCase());
     const all = new Set([...commands, ...CONNECTION].map((command) => `+${command}`));
     expect(rights.toSorted()).toEqual([...all, '~ql:*', '&ql:*'].toSorted());

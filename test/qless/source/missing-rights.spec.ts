@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { QlessSource } from '../../../lib/qless/source/qless-source.js';
-import { claimOne, success } from '../../contract/claiming.js';
+import { claimOne, claimUpTo, failure, released, success } from '../../contract/claiming.js';
 import { grant, PASSWORD } from '../../security/rights.js';
 import { until } from '../../support/until.js';
 import { useRedisServer } from '../../support/use-redis.js';
@@ -37,6 +37,26 @@ describe.each(['-evalsha', '-hset', '-zadd', '-zcard'])(
       await expect(used.client.jobs.get('a')).resolves.toMatchObject({ state: 'complete' });
       expect(said).toHaveLength(1);
     });
+  },
+);
+
+it.each(['-publish', 'resetchannels', '-zpopmax', '-expire', '-hincrby'])(
+  'while its user has %s, a worker of qless ends jobs all the same',
+  async (right) => {
+    const queue = used.client.queue('q');
+    for (const jid of ['a', 'b', 'c']) await queue.put('K', {}, { jid });
+    await (await used.client.jobs.get('a'))?.track();
+    const source = await open();
+    const [one, two, three] = await claimUpTo(source, 'K', 3);
+    if (!one || !two || !three) throw new Error('Fewer than three jobs were claimed.');
+    await grant(server.redis, 'worker', [...ALL, right]);
+    await expect(source.settle([success(one), failure(two, 'no disk'), released(three)])).resolves.toEqual(
+      [],
+    );
+    await grant(server.redis, 'worker', ALL);
+    const states = await Promise.all(['a', 'b', 'c'].map((jid) => used.client.jobs.get(jid)));
+    expect(states.map((job) => job?.state)).toEqual(['complete', 'failed', 'waiting']);
+    expect(said).toEqual([]);
   },
 );
 

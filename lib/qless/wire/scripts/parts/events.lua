@@ -1,2 +1,3 @@
---- Publishes an event to all ('log') or to one worker ('w:' and its name).
-local function publish(channel, event) redis.call('PUBLISH', prefix .. channel, cjson.encode(event)) end
+--- Publishes an event to all ('log') or to one worker ('w:' and its name). News stop no call: without the right to a
+--- channel they are left out.
+local function publish(channel, event) redis.pcall('PUBLISH', prefix .. channel, cjson.encode(event)) end

@@ -2,6 +2,6 @@
 
 --- Publishes what happened to a job in its queue. By hand: a table costs put 3 %.
 local function publish_job(event, jid, queue)
-  redis.call('PUBLISH', prefix .. 'log',
+  redis.pcall('PUBLISH', prefix .. 'log',
     '{"jid":' .. quote(jid) .. ',"event":"' .. event .. '","queue":' .. quote(queue) .. '}')
 end

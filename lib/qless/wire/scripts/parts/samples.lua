@@ -18,8 +18,7 @@ end
 
 local function samples_key(kind, queue, now) return prefix .. 's:' .. kind .. ':' .. day_of(now) .. ':' .. queue end
 
---- Adds one sample in seconds to a queue's wait or run statistics.
-local function record_one(kind, queue, now, sample)
+local function add_one(kind, queue, now, sample)
   local key, bin = samples_key(kind, queue, now), bin_of(sample)
   local known = redis.call('HMGET', key, 'total', 'mean', 'vk', bin)
   local total, mean, vk =
@@ -30,8 +29,7 @@ local function record_one(kind, queue, now, sample)
   end
 end
 
---- Adds samples in seconds to a queue's wait or run statistics.
-local function record(kind, queue, now, samples)
+local function add_all(kind, queue, now, samples)
   local key = samples_key(kind, queue, now)
   local fields, counts = { 'total', 'mean', 'vk' }, {}
   for _, sample in ipairs(samples) do
@@ -52,3 +50,9 @@ local function record(kind, queue, now, samples)
     expire_samples(kind, queue, now, key)
   end
 end
+
+--- Adds one sample in seconds to a queue's wait or run statistics. They stop no call.
+local function record_one(kind, queue, now, sample) pcall(add_one, kind, queue, now, sample) end
+
+--- Adds samples in seconds to a queue's wait or run statistics. They stop no call.
+local function record(kind, queue, now, samples) pcall(add_all, kind, queue, now, samples) end

@@ -1,3 +1,3 @@
 -- include deferred-work: may_be_tracked
 
-local function is_tracked(jid) return may_be_tracked and redis.call('ZSCORE', prefix .. 'tracked', jid) ~= false end
+local function is_tracked(jid) return may_be_tracked and type(redis.pcall('ZSCORE', prefix .. 'tracked', jid)) == 'string' end

@@ -1,2 +1,2 @@
 --- Publishes that this happened to a tracked job: in the first generation channels had no prefix.
-local function publish_tracked(kind, jid) redis.call('PUBLISH', kind, jid) end
+local function publish_tracked(kind, jid) redis.pcall('PUBLISH', kind, jid) end
