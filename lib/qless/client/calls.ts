@@ -1,12 +1,15 @@
 import type { Cluster, Redis } from 'ioredis';
 import { withDeadline } from '../../job/clock.js';
-import { ConnectionError } from '../../job/server-errors.js';
+import { ConnectionError, RefusedError } from '../../job/server-errors.js';
 import { isTransientReply } from '../../redis/redis-errors.js';
 import { retryWhileUnreachable } from '../../redis/retry.js';
 import type { Arguments, Script } from '../../redis/script.js';
 import type { QlessConnections } from '../connection/connections.js';
+import { explainToClient } from '../wire/rights.js';
 import { toQlessError } from './errors.js';
 import { timeInSeconds } from './options.js';
+
+const CALL = 'A call of qless';
 
 /** Seconds since 1970, or the server's clock. */
 type Now = number | '';
@@ -37,14 +40,14 @@ export class QlessCalls {
 
   /** Sent again after a broken connection: only for what may be done twice. */
   sendRetrying<Rest extends Arguments, Reply>(script: Call<Rest, Reply>, ...args: Rest): Promise<Reply> {
-    return this.inTime(
-      this.#connections.commands.insist((redis) => this.send(redis, script, args), this.options.timeout),
-    );
+    const { commands } = this.#connections;
+    const reply = commands.insist((redis) => this.send(redis, script, args), this.options.timeout);
+    return this.inTime(reply, script);
   }
 
   /** Sent once: a connection that breaks leaves open whether it was done. */
   sendOnce<Rest extends Arguments, Reply>(script: Call<Rest, Reply>, ...args: Rest): Promise<Reply> {
-    return this.inTime(this.once(script, args));
+    return this.inTime(this.once(script, args), script);
   }
 
   private once<Rest extends Arguments, Reply>(script: Call<Rest, Reply>, args: Rest): Promise<Reply> {
@@ -64,13 +67,15 @@ export class QlessCalls {
     return script.run(redis, [this.#connections.prefix], now, ...args);
   }
 
-  private async inTime<Reply>(reply: Promise<Reply>): Promise<Reply> {
+  private async inTime<Reply>(reply: Promise<Reply>, script: { readonly text: string }): Promise<Reply> {
     const { timeout } = this.options;
     const late = () => new ConnectionError('qless did not answer', `not within ${timeout} ms`);
     try {
       return await withDeadline(reply, timeout, late);
     } catch (error) {
-      throw toQlessError('A call of qless', error);
+      const { commands, prefix } = this.#connections;
+      const why = await explainToClient(commands, error, script, prefix);
+      throw why === error ? toQlessError(CALL, error) : new RefusedError(CALL, why);
     }
   }
 }

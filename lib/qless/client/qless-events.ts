@@ -1,6 +1,7 @@
 import { Observable } from 'rxjs';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { parsed } from '../wire/replies.js';
+import { toQlessError } from './errors.js';
 import { showAs } from '../../job/show-as.js';
 
 /** An event of a job, as the core publishes it. Other fields depend on the event; times are seconds since 1970. */
@@ -48,7 +49,7 @@ export class QlessEvents {
         for (const event of read(text)) subscriber.next(event);
       };
       const listening = this.hub.listen(this.prefix + name, { message });
-      listening.catch((error: unknown) => subscriber.error(error));
+      listening.catch((error: unknown) => subscriber.error(toQlessError('Listening to events', error)));
       return () =>
         void listening.then(
           (stop) => stop(),

@@ -13,7 +13,9 @@ import type {
 } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
+import { RefusedError } from '../../job/server-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
+import { isReply } from '../../redis/redis-errors.js';
 import { SourceFrame, type Opening } from '../../redis/source-frame.js';
 import { Claimer } from './claimer.js';
 import { toClaim } from './claims.js';
@@ -22,6 +24,7 @@ import { Locks, renewInterval } from './locks.js';
 import { Orphans } from './orphans.js';
 import type { AskQless } from '../queues/ask-qless.js';
 import { readOverview } from '../queues/queue-overview.js';
+import { requireWorkerRights } from '../wire/rights.js';
 import * as client from '../wire/scripts.js';
 import { Settler } from './settler.js';
 import type { QlessSourceOptions } from './source-options.js';
@@ -112,7 +115,12 @@ export class QlessSource implements JobSource, SourceMonitor {
   open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {
     this.onRevoked = onRevoked;
     this.claimer.serve(functions);
-    const opened = () => this.frame.open((opening) => this.start(opening));
+    const opened = () =>
+      this.frame
+        .open((opening) => this.start(opening))
+        .catch((error: unknown) => {
+          throw isReply(error) ? new RefusedError('The start of a worker', error) : error;
+        });
     return (this.opening = this.opening?.catch(opened) ?? opened());
   }
 
@@ -166,6 +174,7 @@ export class QlessSource implements JobSource, SourceMonitor {
 
   private async start({ timeout, subscribed }: Opening): Promise<void> {
     const { commands, prefix } = this.connections;
+    await requireWorkerRights(commands, prefix, timeout);
     const config = await commands.insist((redis) => client.config.run(redis, [prefix], ''), timeout);
     const interval = renewInterval(config, this.options);
     if (!this.connections.keeper) this.renewInterval = interval;
