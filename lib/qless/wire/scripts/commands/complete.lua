@@ -17,6 +17,7 @@
 -- include history: append_history, history_item
 -- include samples: record_one
 -- include completion: objection, write_complete, prune_completed
+-- include rights: require_rights
 -- include time-text: now_text
 
 local jid, worker, queue, data = args[1], args[2], args[3], args[4]
@@ -42,6 +43,14 @@ local key = prefix .. 'j:' .. jid
 local job = redis.call('HMGET', key, 'worker', 'state', 'queue', 'retries', 'time', 'grace', 'priority')
 local code, why = objection(jid, job, worker, queue)
 if code then return refuse(code, why) end
+local is_awaited = not target and redis.call('EXISTS', key .. '-dependents', prefix .. 'unlocking') > 0
+require_rights('HSET', 'ZADD', 'ZREM')
+if job[6] then require_rights('HDEL') end
+if target then require_rights('EXISTS', 'SADD', 'SREM', 'ZMSCORE') end
+if is_awaited then
+  -- include unblocking-rights: require_rights_to_unblock -- as dependents
+  require_rights_to_unblock()
+end
 
 local config = redis.call('HMGET', prefix .. 'config', 'max-job-history', 'jobs-history-count', 'jobs-history')
 local cap = number(config[1]) or 100
@@ -73,7 +82,7 @@ publish_job('completed', jid, queue)
 write_complete(key, data, job[4])
 redis.call('ZADD', prefix .. 'completed', now_text, jid)
 prune_completed(now, config[3], config[2], 1)
-if redis.call('EXISTS', key .. '-dependents', prefix .. 'unlocking') > 0 then
+if is_awaited then
   -- include dependents: unblock_more, unblock_dependents, UNBLOCKED_A_CALL -- at the head +3.5 %
   unblock_more(now)
   unblock_dependents(jid, now, UNBLOCKED_A_CALL)

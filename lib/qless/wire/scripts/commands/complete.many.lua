@@ -12,6 +12,8 @@
 -- include history: append_history, history_item
 -- include samples: record
 -- include completion: objection, write_complete, prune_completed
+-- include rights: require_rights
+-- include unblocking-rights: require_rights_to_unblock
 -- include json: json
 -- include number: number
 -- include time-text: now_text
@@ -27,6 +29,8 @@ for i = 4, #args + #args % 2, 2 do
   if json(args[i]) == nil then error('Complete(): Arg "data" missing or not JSON: ' .. tostring(args[i])) end
 end
 
+require_rights('ZMSCORE')
+require_rights_to_unblock()
 local config = redis.call('HMGET', prefix .. 'config', 'max-job-history', 'jobs-history-count', 'jobs-history')
 local cap, done_item = number(config[1]) or 100, history_item(now, 'done')
 local replies, done, keys, runs, scores = {}, {}, {}, {}, {}

@@ -12,6 +12,7 @@
 -- include chunks: in_chunks
 -- include dependencies: depend
 -- include dependents: unblock
+-- include rights: require_rights
 
 local jid, command = args[1], args[2]
 if not jid then error('Depends(): Arg "jid" missing') end
@@ -24,6 +25,7 @@ if state ~= 'depends' then
   return refuse('STATE', 'Depends(): Job ' .. jid .. ' not in the depends state: ' .. tostring(state))
 end
 
+require_rights('EXISTS', 'HDEL', 'HMGET', 'HSET', 'SADD', 'SREM', 'ZADD', 'ZMSCORE', 'ZREM')
 local listed = {}
 for i = 3, #args do listed[#listed + 1] = args[i] end
 if command == 'on' then

@@ -11,6 +11,7 @@
 -- include tracking: is_tracked
 -- include failures: file_failure
 -- include json: json
+-- include failing-rights: require_rights_to_fail
 
 local jid, worker, group, message, data = args[1], args[2], args[3], args[4], args[5]
 if not jid then error('Fail(): Arg "jid" missing') end
@@ -25,6 +26,7 @@ if not job[2] then return refuse('JOB_NOT_FOUND', 'Fail(): Job ' .. jid .. ' doe
 if job[2] ~= 'running' then return refuse('STATE', 'Fail(): Job ' .. jid .. ' not currently running: ' .. job[2]) end
 if job[3] ~= worker then return refuse('JOB_LOST', 'Fail(): Job ' .. jid .. ' running with another worker: ' .. job[3]) end
 
+require_rights_to_fail()
 publish('log', { message = message, jid = jid, group = group, event = 'failed', worker = worker })
 if is_tracked(jid) then publish_tracked('failed', jid) end
 redis.call('ZREM', prefix .. 'w:' .. worker .. ':jobs', jid)

@@ -10,6 +10,7 @@
 -- include refusals: refuse
 -- include json: json
 -- include number: number
+-- include rights: require_rights
 
 local jid, worker, data = args[1], args[2], args[3]
 if not jid then error('Heartbeat(): Arg "jid" missing') end
@@ -26,6 +27,7 @@ end
 
 local config = redis.call('HMGET', prefix .. 'config', heartbeat_option(job[3]), 'heartbeat')
 local expires = now + (number(config[1]) or number(config[2]) or 60)
+require_rights('HDEL', 'HSET', 'ZADD')
 redis.call('HSET', key, 'expires', expires)
 if data then redis.call('HSET', key, 'data', data) end
 if job[4] then redis.call('HDEL', key, 'grace') end

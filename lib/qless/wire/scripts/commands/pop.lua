@@ -17,6 +17,7 @@
 -- include jobs-reply: jobs_reply
 -- include time-text: now_text
 -- include job: read_job
+-- include rights: require_rights
 
 local queue, worker, count = args[1], args[2], number(args[3])
 if not queue then error('Pop(): Arg "queue" missing') end
@@ -39,6 +40,8 @@ if #expired > 0 then
 end
 
 put_due(queue, now, count - #jobs)
+-- Without any other they are put back.
+require_rights('HSET', 'ZSCORE')
 while #jobs < count do
   local waiting = redis.call('ZPOPMAX', prefix .. 'q:' .. queue .. '-work', count - #jobs)
   if #waiting == 0 then break end

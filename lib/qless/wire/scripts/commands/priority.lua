@@ -6,6 +6,7 @@
 ]=]
 -- include refusals: refuse
 -- include number: number
+-- include rights: require_rights
 
 local jid, priority = args[1], number(args[2])
 if not jid then error('Priority(): Arg "jid" missing') end
@@ -13,6 +14,7 @@ if not priority then error('Priority(): Arg "priority" missing or not a number: 
 local key = prefix .. 'j:' .. jid
 local job = redis.call('HMGET', key, 'state', 'queue', 'priority')
 if not job[1] then return refuse('JOB_NOT_FOUND', 'Priority(): Job ' .. jid .. ' does not exist') end
+require_rights('HSET', 'ZADD', 'ZSCORE')
 redis.call('HSET', key, 'priority', priority)
 if job[1] == 'waiting' then
   local work = prefix .. 'q:' .. job[2] .. '-work'

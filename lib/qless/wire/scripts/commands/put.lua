@@ -18,6 +18,7 @@
 -- include placement: placement
 -- include time-text: now_text
 -- include wake-ups: wake
+-- include rights: require_rights
 
 local worker, queue, jid, klass, data = args[1], args[2], args[3], args[4], args[5]
 if not worker then error('Put(): Arg "worker" missing') end
@@ -49,8 +50,12 @@ local key = prefix .. 'j:' .. jid
 local old = redis.call('HMGET', key, 'priority', 'tags', 'queue', 'state', 'failure', 'retries', 'worker')
 priority, retries = priority or old[1] or '0', retries or old[6] or '5'
 
-publish_job('put', jid, queue)
+require_rights('HSET', 'ZADD')
+if old[4] then require_rights('EXISTS', 'HDEL', 'HGET', 'LRANGE', 'LREM', 'SMEMBERS', 'SREM', 'UNLINK', 'ZREM') end
+if depends then require_rights('EXISTS', 'SADD', 'SMEMBERS', 'SREM', 'ZMSCORE') end
+if tags or old[2] then require_rights('ZINCRBY', 'ZREM') end
 append_history(jid, history_item(now, 'put', { q = queue }))
+publish_job('put', jid, queue)
 local blocked = false
 if old[4] then
   -- include job-move: move_out, drop_dependencies -- at the head +7 % of put

@@ -12,6 +12,7 @@
 -- include json: json
 -- include number: number
 -- include wake-ups: wake
+-- include rights: require_rights
 
 local queue, jid, klass, data, spec = args[1], args[2], args[3], args[4], args[5]
 if not queue then error('Recur(): Arg "queue" missing') end
@@ -35,6 +36,7 @@ if not backlog then error('Recur(): Arg "backlog" not a number: ' .. given.backl
 
 local key = prefix .. 'r:' .. jid
 local old = redis.call('HMGET', key, 'count', 'queue')
+require_rights('HSET', 'ZADD', 'ZREM')
 if old[2] then redis.call('ZREM', prefix .. 'q:' .. old[2] .. '-recur', jid) end
 redis.call('HSET', key, 'jid', jid, 'klass', klass, 'data', data, 'priority', priority, 'tags', cjson.encode(tags),
   'state', 'recur', 'queue', queue, 'type', 'interval', 'count', old[1] or 0, 'interval', interval,

@@ -10,6 +10,7 @@
 -- include json: json
 -- include number: number
 -- include wake-ups: wake
+-- include rights: require_rights
 
 local jid = args[1]
 if not jid then error('Recur(): Arg "jid" missing') end
@@ -30,6 +31,7 @@ for name, value in pairs(given) do
 end
 if given.interval and number(given.interval) <= 0 then error('Recur(): Arg "interval" must be greater than 0') end
 
+require_rights('HSET', 'ZADD', 'ZINCRBY', 'ZREM', 'ZSCORE')
 for name, value in pairs(given) do redis.call('HSET', key, name, value) end
 if given.interval then
   redis.call('ZINCRBY', prefix .. 'q:' .. old[1] .. '-recur', number(given.interval) - tonumber(old[2]), jid)

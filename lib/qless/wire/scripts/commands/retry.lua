@@ -14,6 +14,8 @@
 -- include failures: exhausted, file_failure
 -- include number: number
 -- include work-queue: add_queue
+-- include failing-rights: require_rights_to_fail
+-- include rights: require_rights
 
 local jid, queue, worker, delay, group, message = args[1], args[2], args[3], number(args[4] or 0), args[5], args[6]
 if not jid then error('Retry(): Arg "jid" missing') end
@@ -27,9 +29,11 @@ if not job[2] then return refuse('JOB_NOT_FOUND', 'Retry(): Job ' .. jid .. ' do
 if job[2] ~= 'running' then return refuse('STATE', 'Retry(): Job ' .. jid .. ' is not currently running: ' .. job[2]) end
 if job[3] ~= worker then return refuse('JOB_LOST', 'Retry(): Job ' .. jid .. ' has been given to another worker: ' .. job[3]) end
 
+local remaining = math.floor(tonumber(job[5]) or 0) - 1
+if remaining < 0 then require_rights_to_fail() end
+require_rights('HDEL', 'HSET', 'ZADD', 'ZREM')
 redis.call('ZREM', prefix .. 'q:' .. job[1] .. '-locks', jid)
 redis.call('ZREM', prefix .. 'w:' .. worker .. ':jobs', jid)
-local remaining = math.floor(tonumber(job[5]) or 0) - 1
 redis.call('HSET', key, 'remaining', remaining)
 if remaining < 0 then
   local failure = { group = group or 'failed-retries-' .. queue, message = message, worker = worker }

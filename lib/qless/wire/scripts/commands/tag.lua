@@ -9,6 +9,7 @@
 ]=]
 -- include arguments: integer, strings
 -- include refusals: refuse
+-- include rights: require_rights
 
 local command = args[1]
 if not command then error('Tag(): Arg "command" must be "add", "remove", "get" or "top"') end
@@ -41,8 +42,9 @@ if command == 'add' or command == 'remove' then
       kept[#kept + 1] = args[i]
     end
   end
+  if command == 'add' then at_most(MOST_TAGS, #kept, 'Tag', 'tags') end
+  require_rights('HSET', 'ZADD', 'ZINCRBY', 'ZREM')
   if command == 'add' then
-    at_most(MOST_TAGS, #kept, 'Tag', 'tags')
     for tag in pairs(named) do add_tag(jid, tag, now) end
   else
     for tag in pairs(named) do remove_tag(jid, tag) end

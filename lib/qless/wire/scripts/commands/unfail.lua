@@ -12,6 +12,7 @@
 -- include counters: count_stat
 -- include deferred-work: has_deferred, finish_deferred
 -- include json: json
+-- include rights: require_rights
 
 local queue, group, count = args[1], args[2], integer(args[3] or 25)
 if not queue then error('Unfail(): Arg "queue" missing') end
@@ -26,6 +27,7 @@ if has_deferred then
   finish_deferred(jids, 0)
   jids = redis.call('LRANGE', key, -count, -1)
 end
+require_rights('EXISTS', 'HGET', 'HMGET', 'HSET', 'LTRIM', 'RPUSH', 'SREM', 'ZADD')
 local unfailed = 0
 for i = #jids, 1, -1 do
   local jid = jids[i]

@@ -7,11 +7,13 @@
 -- include limits: JOBS_A_CALL
 -- include config: setting
 -- include chunks: in_chunks, unlink
+-- include rights: require_rights
 
 local age = setting('max-worker-age', 86400)
 local key = prefix .. 'workers'
 local gone = redis.call('ZRANGEBYSCORE', key, '-inf', now - age, 'LIMIT', 0, JOBS_A_CALL)
 if #gone > 0 then
+  require_rights('UNLINK', 'ZREM')
   in_chunks('ZREM', key, gone)
   for i, name in ipairs(gone) do gone[i] = prefix .. 'w:' .. name .. ':jobs' end
   unlink(gone)

@@ -5,6 +5,7 @@
 -- include failure-groups: failure_of, remove_from_group
 -- include tags: remove_tag
 -- include counters: count_stat
+-- include rights: require_rights
 
 local SET_OF_STATE = { waiting = '-work', stalled = '-work', running = '-locks', scheduled = '-scheduled', depends = '-depends' }
 
@@ -50,6 +51,7 @@ end
 
 --- Removes ids from queues and groups of failures, and deletes keys, in a few commands at the end.
 local function cancel_all(jids, dependents)
+  require_rights('EXISTS', 'HMGET', 'LRANGE', 'LREM', 'RPUSH', 'SMEMBERS', 'SREM', 'UNLINK', 'ZINCRBY', 'ZREM', 'ZSCORE')
   local sets, groups, counts, keys, done = {}, {}, {}, {}, {}
   local tracking = redis.call('EXISTS', prefix .. 'tracked') == 1
   for _, jid in ipairs(jids) do

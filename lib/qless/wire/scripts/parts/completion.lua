@@ -18,9 +18,7 @@ local function write_complete(key, data, retries)
     'expires', '0', 'remaining', retries)
 end
 
---- Complete jobs are kept for a time, and up to a number. Deletes the excess: as many as were `added`, and some of an
---- older excess.
-local function prune_completed(now, age, most, added)
+local function prune(now, age, most, added)
   local history, kept = now - (number(age) or 604800), number(most) or 50000
   local key = prefix .. 'completed'
   if redis.call('ZCARD', key) > kept or redis.call('ZCOUNT', key, '-inf', history) > 0 then
@@ -28,3 +26,7 @@ local function prune_completed(now, age, most, added)
     delete_excess(history, kept, added + PRUNED_A_CALL)
   end
 end
+
+--- Complete jobs are kept for a time, and up to a number. Deletes the excess: as many as were `added`, and some of an
+--- older excess. That stops no call.
+local function prune_completed(now, age, most, added) pcall(prune, now, age, most, added) end

@@ -3,6 +3,10 @@
 -- include stalled-jobs: stall
 -- include config: setting
 -- include chunks: in_chunks
+-- include rights: require_rights
+
+require_rights('DEL', 'EXISTS', 'HDEL', 'HGET', 'HMGET', 'HSET', 'LRANGE', 'LREM', 'RPUSH', 'SMEMBERS', 'SPOP',
+  'SREM', 'UNLINK', 'ZADD', 'ZINCRBY', 'ZREM')
 
 --- Removes from a set those of the list, and others up to so many in all.
 local function take_members(set, jids, others)

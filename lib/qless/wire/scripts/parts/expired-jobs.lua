@@ -6,6 +6,7 @@
 -- include counters: count_stat
 -- include failures: exhausted, file_failure
 -- include history: append_history, history_item
+-- include failing-rights: require_rights_to_fail
 
 --- Publishes that a lock has expired, and records it.
 local function report_expiry(jid, queue, worker, now)
@@ -29,6 +30,7 @@ end
 
 --- Of jobs whose lock has expired, those that may be claimed again, and how many got a grace period instead.
 local function take_expired(queue, jids, now, grace)
+  require_rights_to_fail()
   local jobs, extended = {}, 0
   for _, jid in ipairs(jids) do
     local key = prefix .. 'j:' .. jid

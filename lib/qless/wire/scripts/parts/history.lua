@@ -13,7 +13,9 @@ local function append_history(jid, item, cap)
   if length == 1 then return end
   cap = cap or number(redis.call('HGET', prefix .. 'config', 'max-job-history')) or 100
   if cap <= 0 or length <= math.max(cap, 2) then return end
-  local first = redis.call('LPOP', key)
-  redis.call('LTRIM', key, 1 - math.max(cap, 2), -1)
-  redis.call('LPUSH', key, first)
+  -- An item too many stops no call.
+  local first = redis.pcall('LPOP', key)
+  if type(first) ~= 'string' then return end
+  redis.pcall('LTRIM', key, 1 - math.max(cap, 2), -1)
+  redis.pcall('LPUSH', key, first)
 end

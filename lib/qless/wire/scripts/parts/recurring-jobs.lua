@@ -5,6 +5,7 @@
 -- include tags: add_tag
 -- include deferred-work: has_deferred
 -- include wake-ups: wake
+-- include rights: require_rights
 
 --- The next run of a recurring job, past what its backlog leaves out.
 local function next_run(score, now, interval, backlog)
@@ -65,6 +66,7 @@ end
 local function spawn_due(queue, now, limit)
   if limit <= 0 then return end
   local due = redis.call('ZRANGEBYSCORE', prefix .. 'q:' .. queue .. '-recur', '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
+  if #due > 0 then require_rights('EXISTS', 'HGET', 'HMGET', 'HSET', 'RPUSH', 'SREM', 'ZADD', 'ZINCRBY', 'ZREM') end
   for i = 1, #due, 2 do
     if limit <= 0 then return end
     limit = limit - spawn_children(due[i], queue, tonumber(due[i + 1]), now, limit)

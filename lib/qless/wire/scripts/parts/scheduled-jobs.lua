@@ -1,5 +1,6 @@
 -- include chunks: in_chunks
 -- include wake-ups: wake
+-- include rights: require_rights
 
 --- Up to `limit` due scheduled jobs become waiting.
 local function promote_due(queue, now, limit)
@@ -7,6 +8,7 @@ local function promote_due(queue, now, limit)
   local key = prefix .. 'q:' .. queue
   local due = redis.call('ZRANGEBYSCORE', key .. '-scheduled', '-inf', now, 'LIMIT', 0, limit)
   if #due == 0 then return end
+  require_rights('HGET', 'HSET', 'ZADD', 'ZREM')
   local scores = {}
   for _, jid in ipairs(due) do
     local priority = redis.call('HGET', prefix .. 'j:' .. jid, 'priority')

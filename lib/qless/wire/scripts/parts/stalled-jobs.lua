@@ -1,9 +1,11 @@
 -- include lost-locks: lock_lost
 -- include history: append_history, history_item
 -- include wake-ups: wake
+-- include rights: require_rights
 
 --- Takes a running job from its worker at once.
 local function stall(jid, queue, worker, when, cap)
+  require_rights('HDEL', 'HSET', 'RPUSH', 'ZADD', 'ZREM')
   local key = prefix .. 'j:' .. jid
   append_history(jid, history_item(when, 'timed-out'), cap)
   redis.call('ZREM', prefix .. 'q:' .. queue .. '-locks', jid)

@@ -26,6 +26,8 @@
 -- include jobs-reply: jobs_reply
 -- include utf8: is_utf8
 -- include wait-tokens: leave_token, next_event
+-- include lock-rollback: put_back
+-- include rights: require_rights
 
 local KLASSES_NAMED = 20
 local worker, lock, popping, first, count = args[1], number(args[2]), args[3], tonumber(args[4]), tonumber(args[5])
@@ -108,6 +110,8 @@ local function next_waiting(queue)
     local jid = queue.part[queue.place]
     queue.place, queue.examined = queue.place + 1, queue.examined + 1
     if wanted(queue, jid) then
+      -- Without any other it is put back.
+      require_rights('HSET', 'LRANGE', 'ZSCORE')
       -- A queue that is named twice has been read before.
       if redis.call('ZREM', queue.key .. '-work', jid) == 1 then
         local job = read_job(jid)
@@ -137,16 +141,30 @@ local function draw(queue)
   return true
 end
 
-if popping == 'ordered' then
+local function claim_all()
+  if popping == 'ordered' then
+    for _, queue in ipairs(queues) do
+      while #drawn < count and draw(queue) do end
+    end
+  else
+    local without = 0
+    while #drawn < count and without < #queues do
+      without = draw(queues[first]) and 0 or without + 1
+      first = first % #queues + 1
+    end
+  end
   for _, queue in ipairs(queues) do
-    while #drawn < count and draw(queue) do end
+    if queue.jobs and #queue.jobs > 0 then
+      queue.texts = lock_jobs(queue.name, queue.jobs, worker, queue.terms.expires, queue.terms.cap)
+    end
   end
-else
-  local without = 0
-  while #drawn < count and without < #queues do
-    without = draw(queues[first]) and 0 or without + 1
-    first = first % #queues + 1
-  end
+end
+
+local good, why = pcall(claim_all)
+if not good then
+  -- Whatever one queue is refused, the others lose no job.
+  for _, queue in ipairs(queues) do put_back(queue.name, queue.jobs or {}) end
+  error(why, 0)
 end
 
 local due, offsets, texts = nil, {}, {}
@@ -156,9 +174,6 @@ for i, queue in ipairs(queues) do
     offsets[i] = 0
   elseif queue.rank and queue.rank > front then
     offsets[i] = queue.rank
-  end
-  if queue.jobs and #queue.jobs > 0 then
-    queue.texts = lock_jobs(queue.name, queue.jobs, worker, queue.terms.expires, queue.terms.cap)
   end
   if wake_others and queue.left then wake(queue.name, 1) end
   if queue.more or unlocking then due = 0 end

@@ -9,6 +9,7 @@
 -- include time-text: now_text
 -- include claims: read_claim
 -- include number: number
+-- include rights: require_rights
 
 local worker, lock, lost, heartbeats = args[1], number(args[2]), {}, {}
 
@@ -25,6 +26,7 @@ for i = 3, #args do
   local jid, token = string.match(args[i], '^(.*):([^:]*)$')
   local held, queue = read_claim(jid or '', worker, token)
   if held then
+    require_rights('HDEL', 'HSET', 'ZADD')
     local expires = string.format('%.17g', now + seconds(queue))
     redis.call('HSET', prefix .. 'j:' .. jid, 'expires', expires)
     redis.call('HDEL', prefix .. 'j:' .. jid, 'grace')

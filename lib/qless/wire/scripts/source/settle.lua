@@ -15,6 +15,8 @@
 -- include time-text: now_text
 -- include claims: read_claim
 -- include wake-ups: wake
+-- include rights: require_rights
+-- include unblocking-rights: require_rights_to_unblock
 
 local worker = args[1]
 
@@ -39,6 +41,7 @@ local function front(queue, priority)
 end
 
 local function give_back(jid, queue)
+  require_rights('HDEL', 'HGET', 'HSET', 'RPUSH', 'ZADD', 'ZREM', 'ZREVRANGEBYSCORE')
   local key = prefix .. 'j:' .. jid
   redis.call('ZREM', prefix .. 'q:' .. queue .. '-locks', jid)
   redis.call('ZREM', prefix .. 'w:' .. worker .. ':jobs', jid)
@@ -51,9 +54,14 @@ end
 
 --- Whether jobs depended on it, or more than one older complete job was deleted.
 local function complete_one(jid, queue, data, output)
-  if output ~= '' then append_history(jid, history_item(now, 'returned', { output = output })) end
   local much = redis.call('EXISTS', prefix .. 'j:' .. jid .. '-dependents', prefix .. 'unlocking') > 0
   local before = redis.call('ZCARD', prefix .. 'completed')
+  if much then require_rights_to_unblock() end
+  if output ~= '' then
+    -- What follows needs these as well, and the item would be added each time that the call is sent again.
+    require_rights('HGET', 'HSET', 'ZADD', 'ZREM')
+    append_history(jid, history_item(now, 'returned', { output = output }))
+  end
   complete({ jid, worker, queue, data })
   return much or redis.call('ZCARD', prefix .. 'completed') < before
 end
