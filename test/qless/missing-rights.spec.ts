@@ -74,6 +74,15 @@ const CALLS: Record<string, [before: Act[], call: Act]> = {
     (redis) => scripts.cancel.run(redis, P, 3, ['j0']),
   ],
   'taking a job away': [claimed, (redis) => scripts.timeout.run(redis, P, 3, ['j0'])],
+  repairs: [
+    [
+      put('j', 0, 'depends', '["none"]'),
+      put('on'),
+      put('d', 0, 'depends', '["on"]'),
+      (redis) => redis.del('ql:j:on'),
+    ],
+    (redis) => scripts.checkConsistency.run(redis, P, 3, 'resolve', ''),
+  ],
   unfailing: [[...claimed, settle('fail')], (redis) => scripts.unfail.run(redis, P, 3, 'q', 'g', 25)],
 };
 

@@ -7,6 +7,8 @@
 ]=]
 -- include limits: JOBS_A_CALL
 -- include consistency-checks: all_sections
+-- include rights: require_rights
+-- include unblocking-rights: require_rights_to_unblock
 
 local resolve, cursor = args[1], args[2] or ''
 if cursor == '' then cursor = '0:0' end
@@ -17,6 +19,10 @@ local section, offset = string.match(cursor, '^(%d+):(%d+)$')
 section, offset = tonumber(section), tonumber(offset)
 if not section then error('Check(): Arg "cursor" is none that was returned: ' .. cursor) end
 resolve = resolve == 'resolve'
+if resolve then
+  require_rights_to_unblock()
+  require_rights('HGET', 'LRANGE', 'LREM', 'SISMEMBER', 'SMEMBERS', 'ZCARD', 'ZRANGE', 'ZSCORE')
+end
 
 local sections = all_sections()
 local checked, problems, budget = 0, {}, 2 * JOBS_A_CALL
