@@ -195,7 +195,7 @@ class JqSource implements JobSource, SourceMonitor {
     clearInterval(this.pings);
     this.stalls?.close();
     this.leaving.abort(new Error('The worker is closed.'));
-    await this.registrations.withdraw(this.registrations.served());
+    await this.registrations.close();
     await this.opening?.catch(() => undefined);
     await this.server?.close();
     await this.http.close();
@@ -214,13 +214,13 @@ class JqSource implements JobSource, SourceMonitor {
   private async report(outcome: Outcome): Promise<boolean> {
     const job = this.inbox.release(outcome.claim);
     if (!job) return false;
-    const { reporting } = job.registration;
-    reporting.add(job);
+    const { registration } = job;
+    registration.reporting.add(job);
     try {
       return await this.reports.send(job, outcome);
     } finally {
-      reporting.delete(job);
-      this.registrations.pull();
+      registration.reporting.delete(job);
+      this.registrations.reported(registration);
     }
   }
 }

@@ -30,6 +30,8 @@ export interface RegistrationsParts {
  */
 export class Registrations {
   private all: readonly Registration[] = [];
+  /** Those of functions that are not served any more whose reports the master does not have yet: else it gives their jobs to others. */
+  private readonly leaving = new Set<Registration>();
   private functions: ReadonlySet<string> = new Set();
   private readonly pullers = new Map<Registration, Puller>();
   /** The free slots of the waiting claim. */
@@ -39,14 +41,14 @@ export class Registrations {
 
   /** Whether a registration of this process has the key. */
   hasKey(key: string): boolean {
-    return this.all.some((each) => each.key === key);
+    return this.atMaster().some((each) => each.key === key);
   }
 
   /** The registration that a push is for: 410 if there is none with its key, 404 if that one has another name. */
   addressee(job: WorkerJob, key: string | undefined): Registration | 404 | 410 {
-    const addressed = this.all.filter((each) => key === undefined || each.key === key);
+    const addressed = this.atMaster().filter((each) => key === undefined || each.key === key);
     if (addressed.length === 0) return 410;
-    return addressed.find((each) => each.takes(job)) ?? 404;
+    return addressed.find((each) => each.takes(job) && !this.leaving.has(each)) ?? 404;
   }
 
   /** Allows to register these functions. */
@@ -80,18 +82,46 @@ export class Registrations {
   }
 
   ping(): void {
-    for (const registration of this.all) void registration.ping();
+    for (const registration of this.atMaster()) void registration.ping();
   }
 
-  /** Ends the registrations of these functions. */
-  async withdraw(functions: readonly string[]): Promise<void> {
-    const withdrawn = this.all.filter(({ fn }) => functions.includes(fn));
+  /** The master has a report of a job, or has refused it. */
+  reported(registration: Registration): void {
+    if (registration.reporting.size === 0 && this.leaving.delete(registration)) void this.end([registration]);
+    this.pull();
+  }
+
+  /** Ends all, also those that leave. */
+  close(): Promise<void> {
+    const leaving = [...this.leaving];
+    this.leaving.clear();
+    return this.end([...this.take(this.served()), ...leaving]);
+  }
+
+  /** Ends the registrations of these functions, those with reports under way once these are answered. */
+  withdraw(functions: readonly string[]): Promise<void> {
+    const withdrawn = this.take(functions);
+    for (const each of withdrawn) if (each.reporting.size > 0) this.leaving.add(each);
+    return this.end(withdrawn.filter((each) => !this.leaving.has(each)));
+  }
+
+  /** Serves these functions no more. Returns their registrations. */
+  private take(functions: readonly string[]): readonly Registration[] {
+    const taken = this.all.filter(({ fn }) => functions.includes(fn));
     this.functions = new Set(this.served().filter((fn) => !functions.includes(fn)));
-    this.all = this.all.filter((each) => !withdrawn.includes(each));
-    for (const registration of withdrawn) {
+    this.all = this.all.filter((each) => !taken.includes(each));
+    for (const registration of taken) {
       this.pullers.delete(registration);
       this.parts.inbox.turns.leave(registration);
     }
+    return taken;
+  }
+
+  private atMaster(): readonly Registration[] {
+    return [...this.all, ...this.leaving];
+  }
+
+  private async end(registrations: readonly Registration[]): Promise<void> {
     const deadline = AbortSignal.timeout(LEAVE_TIMEOUT_MS);
     // One listener for each of them, and for each of their requests.
     setMaxListeners(0, deadline);
@@ -99,7 +129,7 @@ export class Registrations {
       registration.end(deadline).catch((error: unknown) => {
         this.parts.onProblem(`The master could not be told that the worker leaves: ${messageOf(error)}`);
       });
-    await Promise.all(withdrawn.map(end));
+    await Promise.all(registrations.map(end));
   }
 
   private async announceAll(slots: FreeSlots, url: string | undefined): Promise<void> {
