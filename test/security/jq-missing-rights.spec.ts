@@ -9,12 +9,12 @@ import { documentedRights, grant, nameOf, needed, PASSWORD } from './rights.js';
 
 const PREFIX = '{jq}:';
 const rights = documentedRights().get('jq') ?? [];
-/** Without these there is no script, or they are of operations that are made in one piece. */
-const APART = ['ping', 'subscribe', 'eval', 'evalsha', 'time', 'rename', 'zunionstore'].map(
+/** Without these there is no script, messages are missing, or they are of operations that are made in one piece. */
+const APART = ['ping', 'publish', 'subscribe', 'eval', 'evalsha', 'time', 'rename', 'zunionstore'].map(
   (name) => `+${name}`,
 );
 const REFUSED = /NOPERM|can't run this command|can't access/;
-const inOneTurn = needed(rights).filter((right) => !APART.includes(right));
+const inOneTurn = needed(rights).filter((right) => !APART.includes(right) && !right.startsWith('&'));
 
 describe('a JQ master', () => {
   const used = useRedisServer();
@@ -69,6 +69,27 @@ describe('a JQ master', () => {
       await expect(rig.turn(all, { sweep: true, pushes: 9 })).rejects.toThrow(REFUSED);
       await expect(rig.enqueue()).rejects.toThrow(REFUSED);
       expect(await state()).toEqual(before);
+    } finally {
+      redis.disconnect();
+    }
+  });
+
+  it.each(['+publish', '&{jq}:*'])('does its work without %s: only messages are missing', async (right) => {
+    await used.redis.flushall();
+    await grant(
+      used.redis,
+      'master',
+      rights.filter((other) => other !== right),
+    );
+    const redis = new Redis(`redis://master:${PASSWORD}@127.0.0.1:${used.port}`);
+    try {
+      const rig = new EngineRig(redis, PREFIX);
+      const puller = await rig.puller();
+      const id = await rig.enqueue();
+      const { job } = await rig.pull(puller);
+      if (!job) throw new Error('no job');
+      await rig.succeed(job);
+      await expect(rig.view(id)).resolves.toMatchObject({ status: 'done' });
     } finally {
       redis.disconnect();
     }

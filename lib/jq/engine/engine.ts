@@ -302,7 +302,8 @@ function requireMasterRights(connection: RedisConnection, prefix: string): Promi
     if (command === 'RENAME') return [command, name, name];
     return command === 'ZUNIONSTORE' ? [command, name, '1', name] : [command, name];
   });
-  calls.push(['EVALSHA', 'x', '1', prefix], ['EVAL', 'x', '0'], ['SUBSCRIBE', name], ['PING']);
+  calls.push(['EVALSHA', 'x', '1', prefix], ['EVAL', 'x', '0'], ['PUBLISH', name]);
+  calls.push(['SUBSCRIBE', name], ['PING']);
   return connection.insist((redis) => requireRights(redis, calls, 'a master of JQ'));
 }
 

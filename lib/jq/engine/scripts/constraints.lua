@@ -13,7 +13,7 @@ local function recheck()
   if call('EXISTS', prefix .. 'blocked') == 1 then
     call('ZUNIONSTORE', prefix .. 'blocked', 1, prefix .. 'blocked', 'WEIGHTS', 0)
   end
-  call('PUBLISH', prefix .. 'constraints', '')
+  redis.pcall('PUBLISH', prefix .. 'constraints', '')
   turn.more = true
 end
 

@@ -166,5 +166,5 @@ local function tell_pullers()
     if not is_name or call('EXISTS', heads_of(string.sub(item, 2))) == 1 then told[#told + 1] = item end
   end
   if #told == 0 then return end
-  call('PUBLISH', prefix .. 'ready', #told > MAX_NEWS and '' or cjson.encode(told))
+  redis.pcall('PUBLISH', prefix .. 'ready', #told > MAX_NEWS and '' or cjson.encode(told))
 end

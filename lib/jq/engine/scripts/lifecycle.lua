@@ -42,7 +42,7 @@ local function worker_of(job)
 end
 
 local function tell(id)
-  call('PUBLISH', prefix .. 'ended', id)
+  redis.pcall('PUBLISH', prefix .. 'ended', id)
 end
 
 local function note_attempt(id, job, outcome, message)

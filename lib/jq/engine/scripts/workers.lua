@@ -129,7 +129,7 @@ end
 local function heard(worker, pinged)
   local worker_row = read_worker(worker)
   if not worker_row then
-    call('PUBLISH', prefix .. 'ready', cjson.encode({ '@' .. worker }))
+    redis.pcall('PUBLISH', prefix .. 'ready', cjson.encode({ '@' .. worker }))
     return nil
   end
   if pinged and not worker_row.pinged then
