@@ -27,7 +27,7 @@ describe(`${RUNS} runs that wait for their jobs`, () => {
 
   it('all return, with four connections and few commands each', async () => {
     const app = await apps.start({
-      imports: [GearMonkeyModule.forRoot({ connection: server.url })],
+      imports: [GearMonkeyModule.forRoot({ connection: server.url, enqueueTimeout: '60s' })],
       providers: [Echo],
     });
     const client = app.get(GearMonkeyClient);
