@@ -2,6 +2,8 @@ import { ContextIdFactory, ModuleRef, type ContextId } from '@nestjs/core';
 import { ConfigurationError } from '../job/errors.js';
 import type { HostWrapper, MethodBinding } from './worker.explorer.js';
 
+type Host = NonNullable<HostWrapper['host']>;
+
 export interface ScopedInstance {
   readonly instance: object;
   readonly contextId: ContextId;
@@ -23,13 +25,17 @@ export async function resolvedFor(
   request: object,
   enhancers: readonly HostWrapper[] = [],
 ): Promise<ScopedInstance> {
+  const moduleRef = moduleRefOf(wrapper) as ModuleRef;
   const contextId = ContextIdFactory.getByRequest(request);
   const all = [wrapper, ...enhancers];
   const isDurable = all.every((each) => each.isDependencyTreeStatic() || each.isDependencyTreeDurable());
-  moduleRefOf(wrapper)?.registerRequestByContextId((isDurable && contextId.payload) || request, contextId);
-  const made = all.map((each) => moduleRefOf(each)?.resolve<object>(each.token, contextId, { strict: true }));
-  const [instance] = await Promise.all(made);
-  return { instance: instance as object, contextId };
+  moduleRef.registerRequestByContextId((isDurable && contextId.payload) || request, contextId);
+  // As for a controller: `resolve` would make that behind an alias, and one of a transient class that is not for this handler.
+  const load = (each: HostWrapper) =>
+    moduleRef['injector'].loadInjectable(each, each.host as Host, contextId, wrapper);
+  await Promise.all(enhancers.map(load));
+  const instance = await moduleRef.resolve<object>(wrapper.token, contextId, { strict: true });
+  return { instance, contextId };
 }
 
 /** A transient class has one instance for each class that injects it, and none to run jobs on. @throws ConfigurationError */

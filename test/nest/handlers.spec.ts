@@ -292,6 +292,33 @@ describe('a @Worker method', () => {
     );
   });
 
+  it.each([
+    ['that stand for a request-scoped provider', Scope.REQUEST, true],
+    ['of a transient class', Scope.TRANSIENT, false],
+    ['that stand for one of a transient class', Scope.TRANSIENT, true],
+  ])('runs inside global guards %s', async (_, scope, isAlias) => {
+    @Injectable({ scope })
+    class NotTwo implements CanActivate {
+      readonly two = '2';
+      canActivate(context: ExecutionContext) {
+        return context.getArgByIndex<RunningJob>(1).id !== this.two;
+      }
+    }
+    @Injectable()
+    class Handlers {
+      @Worker('open', { retry: { attempts: 1 } })
+      open() {
+        return 'ran';
+      }
+    }
+    const guards = isAlias
+      ? [NotTwo, { provide: APP_GUARD, useExisting: NotTwo }]
+      : [{ provide: APP_GUARD, useClass: NotTwo }];
+    const client = await start([Handlers, ...guards], { globalEnhancers: true });
+    await expect(client.call('open', null)).resolves.toBe('ran');
+    await expect(client.call('open', null)).rejects.toThrow('Forbidden');
+  });
+
   it('runs inside global pipes, interceptors and filters that are made for each job, and know it', async () => {
     const made: string[] = [];
     class OfJob {
