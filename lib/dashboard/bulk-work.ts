@@ -1,6 +1,7 @@
 import type { BulkRun, EndedJobs } from '../job/failed-jobs.js';
 import { JobNotFoundError, NotCancellableError } from '../job/errors.js';
 import type { JobState } from '../job/job-state.js';
+import type { JobList } from '../job/job-views.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { BulkWork } from './bulk-runs.js';
 import type { ViewedFunction } from './viewed-instance.js';
@@ -31,33 +32,44 @@ export function mendWork(
 export type MayCancel = (id: string) => Promise<boolean>;
 
 /**
- * Cancels jobs page by page, until a whole round finds none that was created before it began. Those that may not be cancelled
- * are left. Then it ends with an ApiFailure. One that has begun since it was listed as waiting goes on.
+ * Cancels jobs: those that run when it begins, or those of another state that were created until then, page by page, until a whole
+ * round finds none. Those that may not be cancelled are left. Then it ends with an ApiFailure. One that has begun since it was
+ * listed as waiting goes on.
  */
 export function cancelWork({ client, fn }: ViewedFunction, state: JobState, mayCancel: MayCancel): BulkWork {
   return async (report, isCancelled) => {
-    const [newest] = (await client.list(fn, { state, order: 'newest', size: 1 })).jobs;
-    // Clients write when they create a job by clocks of their own.
-    const begun = Math.max(Date.now(), newest?.times.created?.getTime() ?? 0);
     const left = new Set<string>();
-    const cancel = async (id: string) => {
-      if (await mayCancel(id)) return cancelled(client.cancelNow(fn, id, { running: state === 'running' }));
-      left.add(id);
-      return false;
-    };
     let done = 0;
-    for (let moved = 1; moved > 0 && !isCancelled();) {
-      moved = 0;
+    const cancel = async (id: string) => {
+      if (!(await mayCancel(id))) left.add(id);
+      else if (await cancelled(client.cancelNow(fn, id, { running: state === 'running' }))) done += 1;
+    };
+    const cancelAll = async (ids: readonly string[]) => {
+      const before = done;
+      await Promise.all(ids.map(cancel));
+      report(done);
+      return done > before;
+    };
+    /** Ids of the state, a page at a time, unless it is cancelled. */
+    async function* pages(): AsyncGenerator<readonly string[]> {
       for (let page: string | undefined = ''; page !== undefined && !isCancelled();) {
-        const found = await client.list(fn, { state, order: 'oldest', size: STEP, page });
-        const old = found.jobs.filter(({ times }) => (times.created?.getTime() ?? 0) <= begun);
-        const step = await Promise.all(old.map(({ id }) => cancel(id)));
-        const count = step.filter(Boolean).length;
-        done += count;
-        // A running handler takes a while to stop: it is cancelled, but still listed.
-        moved += state === 'running' ? 0 : count;
-        report(done);
+        const found: JobList = await client.list(fn, { state, order: 'oldest', size: STEP, page });
+        yield found.jobs.map(({ id }) => id);
         page = found.next;
+      }
+    }
+    if (state === 'running') {
+      const running = new Set<string>();
+      // First: each that ends moves the next page.
+      for await (const ids of pages()) for (const id of ids) running.add(id);
+      for (let ids = [...running]; ids.length > 0 && !isCancelled(); ids = ids.slice(STEP))
+        await cancelAll(ids.slice(0, STEP));
+    } else {
+      const last = await client.lastId(fn);
+      for (let hasMoved = true; hasMoved;) {
+        hasMoved = false;
+        for await (const ids of pages())
+          if (await cancelAll(ids.filter((id) => Number(id) <= last))) hasMoved = true;
       }
     }
     if (left.size > 0)

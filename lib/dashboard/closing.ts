@@ -49,7 +49,9 @@ export class Closing implements OnModuleDestroy {
 
 /** Ends it once nothing of its answer has been read for a moment: its client may be asleep. */
 function endUnread(stream: ServerHttp2Stream): void {
-  stream.setTimeout(LAST_MS, () => {
+  stream.setTimeout(LAST_MS);
+  // Again and again: the answer may come late.
+  stream.on('timeout', () => {
     if (stream.headersSent) stream.destroy();
   });
 }

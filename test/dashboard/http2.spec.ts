@@ -16,6 +16,8 @@ import { GearMonkeyModule } from 'nestjs-gearmonkey';
 import { DashboardModule } from 'nestjs-gearmonkey/dashboard';
 import { gate } from '../support/gate.js';
 import { Relay } from '../support/relay.js';
+import { until } from '../support/until.js';
+import { LAST_MS } from '../../lib/dashboard/live-stream.js';
 import { useServedApps } from './dashboard-app.js';
 
 describe('an app that closes while pages are open over HTTP/2', () => {
@@ -30,11 +32,13 @@ describe('an app that closes while pages are open over HTTP/2', () => {
   async function serve(
     beforeApplicationShutdown: () => Promise<void> | void = () => undefined,
     controllers: Type[] = [],
+    beforeAnswer: () => Promise<void> | void = () => undefined,
   ) {
+    const user = { name: 'ada', view: true, act: true };
     const app = await apps.create(new FastifyAdapter({ http2: true } as object), {
       imports: [
         GearMonkeyModule.forRoot({ connection: 'memory:' }),
-        DashboardModule.forRoot({ auth: () => ({ name: 'ada', view: true, act: true }) }),
+        DashboardModule.forRoot({ auth: async () => beforeAnswer()?.then(() => user) ?? user }),
       ],
       controllers,
       providers: [{ provide: 'slow', useValue: { beforeApplicationShutdown } }],
@@ -116,6 +120,24 @@ describe('an app that closes while pages are open over HTTP/2', () => {
     const { app, port, open } = await serve();
     expect((await ask(open(port, { initialWindowSize: 0 }), 'session')).status).toBe(200);
     await app.close();
+  });
+
+  it('ends though a page does not read an answer that comes late', async () => {
+    const [asked, answer, served] = [gate(), gate(), gate()];
+    const beforeAnswer = () => {
+      asked.open();
+      return answer.passed;
+    };
+    const { app, port, open } = await serve(() => served.open(), [], beforeAnswer);
+    const late = ask(open(port, { initialWindowSize: 0 }), 'session');
+    await asked.passed;
+    const closed = app.close();
+    await served.passed;
+    const from = performance.now();
+    await until(() => performance.now() > from + 2 * LAST_MS);
+    answer.open();
+    expect((await late).status).toBe(200);
+    await closed;
   });
 
   it('answers what was asked of the app itself by a connection of a page, however long that takes', async () => {

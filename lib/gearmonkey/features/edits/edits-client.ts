@@ -29,6 +29,11 @@ export class EditsClient {
     return this.#jobs.cancel(ref, { id: String(id) }, options);
   }
 
+  /** The largest id of the function's jobs so far; 0 if there was none. @internal */
+  async lastId(ref: FunctionRef): Promise<number> {
+    return this.#core.store.edits.lastId(this.#core.functions.nameOf(ref));
+  }
+
   /** The same as `cancel`, but false for a job that was cancelled before: to count. @internal */
   async cancelNow(ref: FunctionRef, id: string | number, options: CancelOptions = {}): Promise<boolean> {
     return this.#jobs.cancelNow(ref, { id: String(id) }, options);
