@@ -166,11 +166,8 @@ function difference(one: Record<string, unknown>, other: Record<string, unknown>
 /** What a key has, in an order that does not depend on how it came there. */
 async function contentOf(redis: Redis, key: string): Promise<unknown> {
   switch (await redis.type(key)) {
-    case 'hash': {
-      // A claim that was tried is noted, and does nothing.
-      const { settled: _, ...fields } = await redis.hgetall(key);
-      return Object.entries(fields).sort();
-    }
+    case 'hash':
+      return Object.entries(await redis.hgetall(key)).sort();
     case 'zset':
       return redis.zrange(key, '0', '-1', 'WITHSCORES');
     case 'set':

@@ -95,7 +95,8 @@ export class WorkerController {
       response.statusCode = HttpStatus.NO_CONTENT;
       return undefined;
     }
-    if (gone.aborted) await this.engine.answer(job, { status: 'undelivered' });
+    // One that is counted may have been answered already, by another sending of it: the worker's next pull says.
+    if (gone.aborted && count.pull === 0) await this.engine.answer(job, { status: 'undelivered' });
     return workerJob(job);
   }
 

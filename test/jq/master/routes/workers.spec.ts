@@ -114,6 +114,21 @@ describe('the routes of workers', () => {
       const id = await master.enqueue();
       await expect(master.pull(routes.worker, 60)).resolves.toMatchObject({ status: 200, body: { id } });
     });
+
+    it('leaves a job with its worker though connections of copies of its pull end', async () => {
+      const id = await master.enqueue({ timeout: 60 });
+      const send = (signal?: AbortSignal) =>
+        master.call('POST', '/worker/pull?timeout=0&pull=1&got=0', { worker: routes.worker, signal });
+      await expect(send()).resolves.toMatchObject({ status: 200 });
+      for (let copies = 0; copies < 30; copies++) {
+        const gone = new AbortController();
+        const copy = send(gone.signal).catch(() => undefined);
+        setImmediate(() => setImmediate(() => gone.abort()));
+        await copy;
+      }
+      await master.call('GET', '/health/live');
+      await expect(master.job(id)).resolves.toMatchObject({ body: { status: 'running' } });
+    });
   });
 
   describe('POST /done', () => {

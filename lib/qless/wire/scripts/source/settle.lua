@@ -72,7 +72,6 @@ for i = 2, #args, 6 do
   local held, queue, data = read_claim(jid, worker, token)
   local key, much = prefix .. 'j:' .. jid, false
   if held then
-    redis.call('HSET', key, 'settled', token)
     if kind == 'complete' then
       much = complete_one(jid, queue, data, a)
     elseif kind == 'fail' then
@@ -82,6 +81,8 @@ for i = 2, #args, 6 do
     else
       give_back(jid, queue)
     end
+    -- Not before: each of these refuses a user without rights. The job may be forgotten by now.
+    if redis.call('EXISTS', key) == 1 then redis.call('HSET', key, 'settled', token) end
   end
   local again = not held and tonumber(redis.call('HGET', key, 'settled') or '') == tonumber(token)
   accepted[#accepted + 1] = (held or again) and 1 or 0
