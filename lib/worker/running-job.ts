@@ -228,8 +228,8 @@ export class RunningJob<Input = unknown> {
 
   /** Whether code of the app lets through why this job stops, also as the cause of another error. @internal */
   isStoppedBy(thrown: unknown): boolean {
-    const end = this.reason ?? this.endsWith;
-    return end !== undefined && isFrom(thrown, end);
+    // A job that is over may end the call with holdKey as well.
+    return [this.reason, this.endsWith].some((end) => end !== undefined && isFrom(thrown, end));
   }
 
   /** Aborts the signal; later calls change nothing. @internal */

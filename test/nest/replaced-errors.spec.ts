@@ -176,6 +176,15 @@ describe.each(replacements)(
       expect(seen.flat()).toHaveLength(6);
     });
 
+    it.each(stops)('the others run again if a job of a batch %s and holds its key', async (__, stop) => {
+      const handle: Act = async (jobs) => {
+        await stop(jobs);
+        jobs[1]?.holdKey('1 day');
+      };
+      const { jobs } = await batch({ handle });
+      await expect(first(jobs)).resolves.toEqual([ran, ran]);
+    });
+
     it.each<[string, 'guard' | 'handle']>([
       ['guard', 'guard'],
       ['method', 'handle'],

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { JobCancelledError, LeaseLostError } from '../../lib/job/abort-errors.js';
-import { fail, ok } from '../../lib/worker/batch.js';
+import { BatchStoppedError, fail, ok } from '../../lib/worker/batch.js';
 import { BatchCollector } from '../../lib/worker/batch-collector.js';
 import { RunningJob } from '../../lib/worker/running-job.js';
 import { gate, type Gate } from '../support/gate.js';
@@ -200,6 +200,17 @@ describe('BatchCollector', () => {
       ),
     );
     expect(ends).toEqual(['c BatchStoppedError', 'b HoldKeyError', 'a BatchStoppedError']);
+  });
+
+  it('holds no key of the others if the job that says so is over', async () => {
+    collector = new BatchCollector('fn', { size: 3, wait: 0 }, async (_, jobs) => {
+      await turnOfEventLoop();
+      jobs[1]?.abort(new JobCancelledError('fn', ''));
+      return jobs[1]?.holdKey('3s');
+    });
+    const [a, , b] = ['a', 'over', 'b'].map((input) => add(input).output);
+    await expect(a).rejects.toBeInstanceOf(BatchStoppedError);
+    await expect(b).rejects.toBeInstanceOf(BatchStoppedError);
   });
 
   it('makes a batch half as large as one that has gone back, until one ends', async () => {
