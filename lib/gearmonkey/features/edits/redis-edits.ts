@@ -51,8 +51,8 @@ export class RedisEdits implements EditStore {
       );
     };
     const came = await this.questions.ask(fn, 'Cancelling a job', cancel);
-    // The reply of the earlier call may have been lost.
-    return came === 'cancelled-before' && asked > 1 ? 'cancelled' : came;
+    // The reply of the earlier call may have been lost, and with it whether others wait for the job.
+    return came === 'cancelled-before' && asked > 1 ? 'cancelled-in-flow' : came;
   }
 
   update(fn: string, { id, mark }: JobKey, { input, place, key }: Changes): Promise<scripts.Updated> {
@@ -75,12 +75,16 @@ export class RedisEdits implements EditStore {
   async drain(fn: string, { queue, kind, limited, last, cursor }: DrainStep): Promise<DrainedStep> {
     const { jobs, locks, channel, [queue]: drained, control, wake } = this.keysOf(fn);
     const keys = [jobs, locks, channel, ...(limited ? [control, wake] : [drained])];
-    const drain = (redis: Redis | Cluster) =>
-      limited
+    let asked = 0;
+    const drain = (redis: Redis | Cluster) => {
+      asked += 1;
+      return limited
         ? scripts.drainLimited.run(redis, keys, '', last, cursor, kind, queue)
         : scripts.drain.run(redis, keys, '', last, cursor, kind);
+    };
     const step = await this.questions.ask(fn, 'Draining', drain, { explain: explainToOperator });
-    if (step.awaited) await this.server.hooks.awaitedEnded(fn);
+    // An earlier call whose reply was lost may have ended such jobs.
+    if (step.awaited || asked > 1) await this.server.hooks.awaitedEnded(fn);
     return step;
   }
 
