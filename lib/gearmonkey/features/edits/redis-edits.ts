@@ -75,16 +75,12 @@ export class RedisEdits implements EditStore {
   async drain(fn: string, { queue, kind, limited, last, cursor }: DrainStep): Promise<DrainedStep> {
     const { jobs, locks, channel, [queue]: drained, control, wake } = this.keysOf(fn);
     const keys = [jobs, locks, channel, ...(limited ? [control, wake] : [drained])];
-    let asked = 0;
-    const drain = (redis: Redis | Cluster) => {
-      asked += 1;
-      return limited
+    const drain = (redis: Redis | Cluster) =>
+      limited
         ? scripts.drainLimited.run(redis, keys, '', last, cursor, kind, queue)
         : scripts.drain.run(redis, keys, '', last, cursor, kind);
-    };
     const step = await this.questions.ask(fn, 'Draining', drain, { explain: explainToOperator });
-    // An earlier call whose reply was lost may have ended such jobs.
-    if (step.awaited || asked > 1) await this.server.hooks.awaitedEnded(fn);
+    if (step.awaited) await this.server.hooks.awaitedEnded(fn);
     return step;
   }
 
