@@ -9,7 +9,7 @@ import type { HostWrapper } from './worker.explorer.js';
 /** Creates the contexts of one handler. Nest's caches of methods are not shared with other handlers. */
 export class JobContextCreator extends ExternalContextCreator {
   private takesAsIs = false;
-  /** The global enhancers that are request-scoped or durable: Nest itself makes those for controllers only. */
+  /** The global enhancers that are request-scoped, durable or transient: Nest itself makes those for controllers only. */
   readonly scopedGlobals: readonly HostWrapper[];
 
   /** Without `globals`, the app's global enhancers are hidden from all parts. Nest has no public option for this. */

@@ -18,7 +18,7 @@ export function moduleRefOf(wrapper: HostWrapper): ModuleRef | undefined {
  * Makes an instance of a request-scoped or durable class for one job or event, which its providers may inject as
  * REQUEST. Durable instances are shared as the app's ContextIdStrategy decides.
  *
- * @param enhancers the global ones that are request-scoped or durable: made with it
+ * @param enhancers the global ones that are request-scoped, durable or transient: made with it
  */
 export async function resolvedFor(
   wrapper: HostWrapper,

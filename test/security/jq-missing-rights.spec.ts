@@ -39,6 +39,14 @@ describe('a JQ master', () => {
     return Promise.all(keys.map(async (key) => [key, (await used.redis.dumpBuffer(key))?.toString('hex')]));
   };
 
+  /** Turns of a master whose user lacks this right. */
+  const without = async (right: string, act: (rig: EngineRig) => Promise<void>) => {
+    const others = rights.filter((other) => other !== right);
+    await grant(used.redis, 'master', others);
+    const redis = new Redis(`redis://master:${PASSWORD}@127.0.0.1:${used.port}`);
+    await act(new EngineRig(redis, PREFIX)).finally(() => redis.disconnect());
+  };
+
   it('looks for each command of its script before it writes', () => {
     const { text } = turn;
     const used = new Set(
@@ -55,41 +63,23 @@ describe('a JQ master', () => {
     await new EngineRig(used.redis, PREFIX).enqueue();
     await new EngineRig(used.redis, PREFIX).worker();
     const before = await state();
-    await grant(
-      used.redis,
-      'master',
-      rights.filter((other) => other !== right),
-    );
-    const redis = new Redis(`redis://master:${PASSWORD}@127.0.0.1:${used.port}`);
-    try {
-      const rig = new EngineRig(redis, PREFIX);
+    await without(right, async (rig) => {
       const all = [operations.register('0000000000000009', { name: 'w', maxJobs: 1 }), operations.adopt()];
       await expect(rig.turn(all, { sweep: true, pushes: 9 })).rejects.toThrow(REFUSED);
       await expect(rig.enqueue()).rejects.toThrow(REFUSED);
-      expect(await state()).toEqual(before);
-    } finally {
-      redis.disconnect();
-    }
+    });
+    expect(await state()).toEqual(before);
   });
 
   it.each(['+publish', '&{jq}:*'])('does its work without %s: only messages are missing', async (right) => {
     await used.redis.flushall();
-    await grant(
-      used.redis,
-      'master',
-      rights.filter((other) => other !== right),
-    );
-    const redis = new Redis(`redis://master:${PASSWORD}@127.0.0.1:${used.port}`);
-    try {
-      const rig = new EngineRig(redis, PREFIX);
+    await without(right, async (rig) => {
       const puller = await rig.puller();
       const id = await rig.enqueue();
       const { job } = await rig.pull(puller);
       if (!job) throw new Error('no job');
       await rig.succeed(job);
       await expect(rig.view(id)).resolves.toMatchObject({ status: 'done' });
-    } finally {
-      redis.disconnect();
-    }
+    });
   });
 });

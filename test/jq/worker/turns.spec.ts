@@ -23,6 +23,11 @@ describe('the turns of functions whose pushes were refused', () => {
     await source.open(functions);
     return source;
   };
+  const oneEach = () =>
+    new SlotTable([
+      ['mail', 1],
+      ['resize', 1],
+    ]);
   const enqueue = async (name: string, count: number) => {
     for (let i = 0; i < count; i++) await master.enqueue({ name, argument: {} });
   };
@@ -35,10 +40,7 @@ describe('the turns of functions whose pushes were refused', () => {
 
   it('a place that all functions share goes to the one that was refused, before the one that had it', async () => {
     const source = await worker(['mail', 'resize'], 1);
-    const slots = new SlotTable([
-      ['mail', 1],
-      ['resize', 1],
-    ]);
+    const slots = oneEach();
     const first = claimed(source, slots);
     await enqueue('resize', 1);
     const claims = await first;
@@ -67,10 +69,7 @@ describe('the turns of functions whose pushes were refused', () => {
       },
     });
     const source = await worker(['mail', 'resize'], 1, url);
-    const slots = new SlotTable([
-      ['mail', 1],
-      ['resize', 1],
-    ]);
+    const slots = oneEach();
     const first = claimed(source, slots);
     await enqueue('resize', 1);
     const claims = await first;
@@ -95,10 +94,7 @@ describe('the turns of functions whose pushes were refused', () => {
       },
     });
     const source = await worker(['mail', 'resize'], 1, url);
-    const slots = new SlotTable([
-      ['mail', 1],
-      ['resize', 1],
-    ]);
+    const slots = oneEach();
     let claims = claimed(source, slots);
     await enqueue('resize', 1);
     const first = await claims;
