@@ -1,16 +1,18 @@
-import { describe, expect, it } from '@jest/globals';
-import { useRedis } from '../../support/use-redis.js';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { useRedis, useRedisServer } from '../../support/use-redis.js';
 import { NOW, presence, PRESENCE_MS, signed } from './scripts.js';
 
 /** A call just before, and just after, the presence of NOW has ended. */
 const STILL = NOW + PRESENCE_MS - 1;
 const OVER = NOW + PRESENCE_MS;
 
+const rollCall = (redis: Redis, fn: string, now: number) => presence(redis, fn, '', now, 0);
+
 describe('presence.lua', () => {
   const server = useRedis();
   const count = (fn: string) => server.redis.get(`count:${fn}`);
   const ttl = (fn: string) => server.redis.pttl(`count:${fn}`);
-  const rollCall = (fn: string, now: number) => presence(server.redis, fn, '', now, 0);
   const plain = {
     start: (fn: string) => server.redis.incr(`count:${fn}`),
     stop: (fn: string) => server.redis.decr(`count:${fn}`),
@@ -64,9 +66,9 @@ describe('presence.lua', () => {
     await plain.start(fn);
     await expect(ttl(fn)).resolves.toBe(-1);
     await expect(server.redis.pttl(`workers:${fn}`)).resolves.toBe(-1);
-    await expect(rollCall(fn, OVER)).resolves.toBe(1);
+    await expect(rollCall(server.redis, fn, OVER)).resolves.toBe(1);
     await plain.stop(fn);
-    await expect(rollCall(fn, OVER)).resolves.toBe(0);
+    await expect(rollCall(server.redis, fn, OVER)).resolves.toBe(0);
     await plain.start(fn);
     await expect(count(fn)).resolves.toBe('1');
   });
@@ -75,14 +77,14 @@ describe('presence.lua', () => {
     const fn = server.fn();
     await presence(server.redis, fn, 'dead');
     await presence(server.redis, fn, 'dead too');
-    await expect(rollCall(fn, STILL)).resolves.toBe(2);
-    await expect(rollCall(fn, OVER)).resolves.toBe(0);
+    await expect(rollCall(server.redis, fn, STILL)).resolves.toBe(2);
+    await expect(rollCall(server.redis, fn, OVER)).resolves.toBe(0);
     await expect(count(fn)).resolves.toBe('0');
   });
 
   it('writes nothing for a roll call of a function without workers', async () => {
     const fn = server.fn();
-    await expect(rollCall(fn, NOW)).resolves.toBe(0);
+    await expect(rollCall(server.redis, fn, NOW)).resolves.toBe(0);
     await expect(server.redis.exists(`count:${fn}`, `workers:${fn}`)).resolves.toBe(0);
   });
 
@@ -190,6 +192,56 @@ describe('presence.lua', () => {
       await server.redis.set(`workers:${spoilt}`, 'x');
       await expect(signed(server.redis, [spoilt, sound], 'a')).rejects.toThrow('WRONGTYPE');
       await expect(count(sound)).resolves.toBe('1');
+    });
+  });
+});
+
+describe('presence.lua, called by a user whose rights were withdrawn', () => {
+  const server = useRedisServer();
+  const set = (...rights: string[]) => server.redis.acl('SETUSER', 'worker', ...rights);
+  let user: Redis;
+  beforeAll(async () => {
+    await set('on', '>secret', '~*', '+@all');
+    user = new Redis(server.url.replace('redis://', 'redis://worker:secret@'));
+  });
+  afterEach(() => set('+@all'));
+  afterAll(() => user.disconnect());
+
+  describe.each(['get', 'zcard', 'incrby'])('%s', (right) => {
+    it('leaves a worker that signs off on the list, to be subtracted later', async () => {
+      const fn = server.fn();
+      for (const worker of ['a', 'b']) await presence(user, fn, worker);
+      await set(`-${right}`);
+      await expect(presence(user, fn, 'a', NOW, 0)).rejects.toThrow('NOPERM');
+      await set('+@all');
+      await expect(presence(user, fn, 'a', NOW, 0)).resolves.toBe(1);
+    });
+
+    it('leaves dead workers on the list, and keeps the one that calls', async () => {
+      const fn = server.fn();
+      await presence(user, fn, 'dead');
+      await presence(user, fn, 'a', STILL);
+      await set(`-${right}`);
+      await expect(presence(user, fn, 'a', OVER)).rejects.toThrow('NOPERM');
+      await set('+@all');
+      await expect(server.redis.zscore(`workers:${fn}`, 'a')).resolves.toBe(`${OVER + PRESENCE_MS}`);
+      await expect(presence(user, fn, 'a', OVER + 1)).resolves.toBe(1);
+    });
+
+    it('leaves dead workers on the list in a roll call', async () => {
+      const fn = server.fn();
+      await presence(user, fn, 'dead');
+      await set(`-${right}`);
+      await rollCall(user, fn, OVER).catch(() => undefined);
+      await set('+@all');
+      await expect(rollCall(user, fn, OVER)).resolves.toBe(0);
+    });
+
+    it('enters nobody who is not counted', async () => {
+      const fn = server.fn();
+      await set(`-${right}`);
+      await expect(presence(user, fn, 'a')).rejects.toThrow('NOPERM');
+      await expect(server.redis.exists(`workers:${fn}`)).resolves.toBe(0);
     });
   });
 });

@@ -13,6 +13,7 @@
   plain worker would be lost with it. If all workers died, the next one that signs on subtracts them.
 ]]
 -- include clock: clock
+-- include rights: missing_right
 
 local now, worker, hold = clock(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 --- There are at least four heartbeats in the time of a presence.
@@ -50,7 +51,14 @@ local function enter(workers)
 end
 
 local function sign(key, workers, thorough)
-  local change = thorough and -clean(workers) or 0
+  local refusal = (thorough or hold == 0)
+    and (missing_right('ZCARD', workers) or missing_right('GET', key) or missing_right('INCRBY', key, '1'))
+  -- Without these, whoever leaves the list stays in the count for good, and whoever enters it is not counted.
+  if refusal and worker ~= '' then
+    if hold > 0 then redis.call('ZADD', workers, 'XX', now + hold, worker) end
+    error(refusal)
+  end
+  local change = thorough and not refusal and -clean(workers) or 0
   if hold > 0 then
     change = change + enter(workers)
   elseif worker ~= '' then
