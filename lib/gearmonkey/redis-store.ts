@@ -13,7 +13,7 @@ import type {
   PresentWorker,
   ReadProgress,
 } from './core/client/job-store.js';
-import { RedisQuestions } from './core/client/redis-questions.js';
+import { RedisQuestions, Repeats } from './core/client/redis-questions.js';
 import { StoreHooks, type StoreServer } from './core/client/store-server.js';
 import { systemClock } from '../job/clock.js';
 import {
@@ -169,10 +169,11 @@ export class RedisStore extends FeaturedStore implements GearMonkeyStore {
 
   async expire(fn: string, { id, mark }: JobKey, now?: number): Promise<number> {
     const { jobs, locks, channel } = this.keysOf(fn);
-    const left = await this.questions.ask(fn, 'Expiring a job', (redis) =>
-      scripts.expire.run(redis, [jobs, locks, channel], now ?? '', id, mark ?? ''),
-    );
-    if (left !== EXPIRED_AWAITED) return left;
+    const expire = (redis: Redis | Cluster) =>
+      scripts.expire.run(redis, [jobs, locks, channel], now ?? '', id, mark ?? '');
+    const repeats = new Repeats();
+    const left = await this.questions.ask(fn, 'Expiring a job', repeats.of(expire));
+    if (left !== EXPIRED_AWAITED && !(left === 0 && repeats.hasAny)) return left;
     await this.hooks.awaitedEnded(fn);
     return 0;
   }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { keysOf } from '../../lib/gearmonkey/core/wire/protocol.js';
+import type { JobHandle } from '../../lib/gearmonkey/core/client/job-handle.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import type { LimitOptions } from '../../lib/job/limit.js';
 import { LossyProxy } from '../support/lossy-proxy.js';
@@ -164,13 +165,45 @@ describe.each([1, 3])('A call whose reply is lost %i times', (times) => {
     await expect(client.get(fn, 1)).resolves.toBeNull();
   });
 
-  it('cancels a job, and ends what waits for it without a worker', async () => {
-    const [fn, waits] = [server.fn(), server.fn()];
-    const children = [{ job: waits, input: 'waits' }];
-    const { jobs } = await client.flow({ job: fn, input: 'ends', children });
-    const [ended, child] = [fn, waits].map((name) => jobs.find((job) => job.fn === name));
-    await lossy(() => client.cancel(fn, String(ended?.id)));
-    await expect(child?.get()).resolves.toMatchObject({ error: { code: 'PARENT_FAILED' } });
+  describe('ends what waits for a job, without a worker:', () => {
+    const waiting = (...after: JobHandle[]) => client.run(server.fn(), 'waits', { after });
+    const failed = (job: JobHandle) =>
+      expect(job.get()).resolves.toMatchObject({ error: { code: 'PARENT_FAILED' } });
+
+    it('cancel', async () => {
+      const job = await client.run(server.fn(), 'x');
+      const child = await waiting(job);
+      await lossy(() => client.cancel(job.fn, job.id));
+      await failed(child);
+    });
+
+    it('drain', async () => {
+      const job = await client.run(server.fn(), 'x');
+      const child = await waiting(job);
+      // The last id, and the empty list of high priority.
+      proxy.pass = 2;
+      await lossy(() => client.drain(job.fn));
+      await failed(child);
+    });
+
+    it('flow.cancel', async () => {
+      const create = () => client.flow({ job: server.fn(), input: 'x' });
+      const [other, flow] = [await create(), await create()];
+      // Belongs to the first flow.
+      const child = await waiting(other.root, flow.root);
+      await lossy(() => flow.cancel());
+      await failed(child);
+    });
+
+    it('expiry', async () => {
+      const job = await client.run(server.fn(), 'x', { expires: new Date(Date.now() + 300) });
+      const child = await waiting(job);
+      // The reply that says that it has ended, and that others wait for it.
+      Object.assign(proxy, { having: ':-2', lose: 1 });
+      await expect(job.result({ timeout: '20s' })).rejects.toMatchObject({ error: { code: 'JOB_EXPIRED' } });
+      expect(proxy.lose).toBe(0);
+      await failed(child);
+    });
   });
 
   it('pauses and resumes', async () => {

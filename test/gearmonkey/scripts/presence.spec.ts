@@ -237,7 +237,7 @@ describe('presence.lua, called by a user whose rights were withdrawn', () => {
       await expect(rollCall(user, fn, OVER)).resolves.toBe(0);
     });
 
-    it('enters nobody who is not counted', async () => {
+    it('enters no worker that is not counted', async () => {
       const fn = server.fn();
       await set(`-${right}`);
       await expect(presence(user, fn, 'a')).rejects.toThrow('NOPERM');

@@ -16,6 +16,22 @@ export interface QuestionOptions {
   readonly explain?: Explain | undefined;
 }
 
+/** Notes whether a question is asked again. What an earlier call did is then in no answer: its own may have been lost. */
+export class Repeats {
+  private times = 0;
+
+  of<T>(question: (redis: Redis | Cluster) => Promise<T>): (redis: Redis | Cluster) => Promise<T> {
+    return (redis) => {
+      this.times += 1;
+      return question(redis);
+    };
+  }
+
+  get hasAny(): boolean {
+    return this.times > 1;
+  }
+}
+
 /** Asks a Redis server for something that may be asked twice, so that a broken connection does no harm. */
 export class RedisQuestions {
   constructor(

@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { JobCancelledError } from '../../../job/abort-errors.js';
 import { dueText } from '../../core/client/placement.js';
-import type { RedisQuestions } from '../../core/client/redis-questions.js';
+import { Repeats, type RedisQuestions } from '../../core/client/redis-questions.js';
 import type { StoreServer } from '../../core/client/store-server.js';
 import type { JobKey, KeysOf } from '../../core/wire/protocol.js';
 import { explainToOperator } from '../../core/wire/rights.js';
@@ -36,23 +36,12 @@ export class RedisEdits implements EditStore {
     keys.push(k.wake);
     const error = new JobCancelledError(fn, id);
     const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
-    let asked = 0;
-    const cancel = (redis: Redis | Cluster) => {
-      asked += 1;
-      return scripts.cancel.run(
-        redis,
-        keys,
-        '',
-        id,
-        mark ?? '',
-        error.message,
-        info,
-        sparesRunning ? [1] : [],
-      );
-    };
-    const came = await this.questions.ask(fn, 'Cancelling a job', cancel);
-    // The reply of the earlier call may have been lost, and with it whether others wait for the job.
-    return came === 'cancelled-before' && asked > 1 ? 'cancelled-in-flow' : came;
+    const spares: readonly 1[] = sparesRunning ? [1] : [];
+    const cancel = (redis: Redis | Cluster) =>
+      scripts.cancel.run(redis, keys, '', id, mark ?? '', error.message, info, spares);
+    const repeats = new Repeats();
+    const came = await this.questions.ask(fn, 'Cancelling a job', repeats.of(cancel));
+    return came === 'cancelled-before' && repeats.hasAny ? 'cancelled-in-flow' : came;
   }
 
   update(fn: string, { id, mark }: JobKey, { input, place, key }: Changes): Promise<scripts.Updated> {
@@ -79,8 +68,9 @@ export class RedisEdits implements EditStore {
       limited
         ? scripts.drainLimited.run(redis, keys, '', last, cursor, kind, queue)
         : scripts.drain.run(redis, keys, '', last, cursor, kind);
-    const step = await this.questions.ask(fn, 'Draining', drain, { explain: explainToOperator });
-    if (step.awaited) await this.server.hooks.awaitedEnded(fn);
+    const repeats = new Repeats();
+    const step = await this.questions.ask(fn, 'Draining', repeats.of(drain), { explain: explainToOperator });
+    if (step.awaited || repeats.hasAny) await this.server.hooks.awaitedEnded(fn);
     return step;
   }
 

@@ -18,6 +18,7 @@ import { time } from '../../core/wire/scripts.js';
 import { STATE_FIELDS, stateOf, textOf } from '../../core/wire/stored-job.js';
 import { nameFromWire, wireName } from '../../core/wire/wire-names.js';
 import type { EnqueuedKey } from '../../core/client/enqueued-key.js';
+import { Repeats } from '../../core/client/redis-questions.js';
 import type { StoreServer } from '../../core/client/store-server.js';
 import { explainOfFlows } from './flow-rights.js';
 import { entryOf, FlowBuilding, unknownParent } from './flow-building.js';
@@ -113,14 +114,24 @@ export class RedisFlows implements FlowStore {
     for (let from = 0, isDone = false; !isDone;) {
       const cancel = (redis: Redis | Cluster) =>
         cancelFlow.run(redis, [key, `${key}:jobs`], this.server.now(), from, message, info);
-      const { ended, looked, total, functions } = await this.ask(fn, 'Cancelling a flow', cancel);
+      const repeats = new Repeats();
+      const { ended, looked, total, functions } = await this.ask(fn, 'Cancelling a flow', repeats.of(cancel));
       cancelled += ended;
       for (const other of functions) touched.add(other);
+      if (repeats.hasAny)
+        for (const entry of await this.entries(fn, key, from, looked)) touched.add(entry.fn);
       [from, isDone] = [looked, looked >= total];
     }
     // Only now: the end of one would end those that wait for it.
     await this.settle(fn, touched);
     return cancelled;
+  }
+
+  /** Some jobs of a flow. Functions have their names on the wire. */
+  private async entries(fn: string, key: string, from: number, end: number) {
+    const read = (redis: Redis | Cluster) => redis.lrange(`${key}:jobs`, from, end - 1);
+    const entries = await this.ask(fn, 'Reading a flow', read);
+    return entries.flatMap((text) => readEntry(text) ?? []);
   }
 
   waiting(fn: string, id: string): Promise<WaitingFunctions> {

@@ -53,7 +53,7 @@ end
 local function sign(key, workers, thorough)
   local refusal = (thorough or hold == 0)
     and (missing_right('ZCARD', workers) or missing_right('GET', key) or missing_right('INCRBY', key, '1'))
-  -- Without these, whoever leaves the list stays in the count for good, and whoever enters it is not counted.
+  -- Without these, a worker that leaves the list stays in the count for good, and one that enters it is not counted.
   if refusal and worker ~= '' then
     if hold > 0 then redis.call('ZADD', workers, 'XX', now + hold, worker) end
     error(refusal)
