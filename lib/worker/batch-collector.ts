@@ -101,8 +101,12 @@ export class BatchCollector {
   private begin(): void {
     while (!this.asking && this.batches.size < this.most && this.isReady()) {
       const items = [...this.collected].slice(0, this.size);
-      const over = items.filter(({ job }) => job.isOver);
-      for (const item of over) this.collected.delete(item);
+      const over = items.filter(({ job }) => job.isOver || job.endsWith);
+      for (const item of over) {
+        this.collected.delete(item);
+        // A hook may have held its key and gone on. Of another end its abort tells.
+        if (item.job.endsWith) item.reject(item.job.endsWith);
+      }
       if (over.length > 0) continue;
       // The process was stopped while they waited, perhaps: those that are lost leave the batch.
       const uncertain = askAll(items.map(({ job }) => job));

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { JobCancelledError, LeaseLostError } from '../../lib/job/abort-errors.js';
+import { HoldKeyError } from '../../lib/job/limit-errors.js';
 import { BatchStoppedError, fail, ok } from '../../lib/worker/batch.js';
 import { BatchCollector } from '../../lib/worker/batch-collector.js';
 import { RunningJob } from '../../lib/worker/running-job.js';
@@ -74,6 +75,19 @@ describe('BatchCollector', () => {
     job.abort(new JobCancelledError('fn', '1'));
     await expect(collector.add('late', job)).rejects.toThrow(JobCancelledError);
     expect(inputs()).toEqual([]);
+  });
+
+  it('ends a job with it that has held its key before its batch begins, and runs the others', async () => {
+    open({ size: 2, wait: WAIT_MS });
+    for (const hasOthers of [true, false]) {
+      const held = add('held');
+      expect(() => held.job.holdKey('1s')).toThrow(HoldKeyError);
+      const others = hasOthers ? [add('one'), add('two')] : [];
+      await expect(held.output).rejects.toBe(held.job.endsWith);
+      for (const { end } of batches) end.open();
+      await Promise.all(others.map(({ output }) => output));
+      expect(inputs()).toEqual([['one', 'two']]);
+    }
   });
 
   it('has no place for a job whose run ends while its batch goes on, and all of them afterwards', async () => {
