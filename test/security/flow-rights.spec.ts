@@ -144,6 +144,16 @@ describe('the rights that flows need', () => {
     },
   );
 
+  it('that a user has lost for what follows from ends are no failure of flow.cancel: a worker does it later', async () => {
+    await grant(used.redis, 'lacking', ['&*', '~*', '+@all']);
+    const children = [{ job: FN, input: 1 }];
+    const flow = await as('lacking').client().flow({ job: FN, input: 0, children });
+    await used.redis.acl('SETUSER', 'lacking', '-del');
+    await expect(flow.cancel()).resolves.toBe(2);
+    await runWorker(as('flow-worker').source({ lease: LEASE_MS }, { keeper: true }), FN, (input) => input);
+    await eventually(async () => expect(await used.redis.exists(`queue:${FN}:flows`)).toBe(0));
+  });
+
   describe.each([
     ['may not read the jobs that it waits for', [...KEYS, '+@all']],
     ['may only read the jobs that it waits for', ['%R~job:other:*', ...KEYS, '+@all']],

@@ -123,7 +123,7 @@ export class RedisFlows implements FlowStore {
       [from, isDone] = [looked, looked >= total];
     }
     // Only now: the end of one would end those that wait for it.
-    await this.settle(fn, touched);
+    await this.settleSoon(fn, touched);
     return cancelled;
   }
 
@@ -160,9 +160,12 @@ export class RedisFlows implements FlowStore {
     return settleFunctions(ask, this.server.now, functions, review);
   }
 
-  /** Does what follows from ends of jobs of this function, if that can be done now. A worker does it later otherwise. */
-  async settleSoon(fn: string): Promise<void> {
-    await this.settle(fn, [wireName(this.server.keysOf, fn)]).catch(() => undefined);
+  /** Does what follows from ends of jobs, of this function or of those given, if that can be done now. A worker does it later otherwise. */
+  async settleSoon(
+    fn: string,
+    functions: Iterable<string> = [wireName(this.server.keysOf, fn)],
+  ): Promise<void> {
+    await this.settle(fn, functions).catch(() => undefined);
   }
 
   private async memberOf(
