@@ -91,12 +91,17 @@ export function cookiesOf({ headers }: IncomingMessage): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const pair of (headers.cookie ?? '').split(';')) {
     const [name = '', ...value] = pair.trim().split('=');
-    if (name !== '') found.set(name, [...(found.get(name) ?? []), decoded(value.join('='))]);
+    if (name === '') continue;
+    const values = found.get(name);
+    if (values) values.push(decoded(value.join('=')));
+    else found.set(name, [decoded(value.join('='))]);
   }
   return found;
 }
 
 function decoded(text: string): string {
+  // An error for each of thousands would cost much, before it is known who asks.
+  if (!/%[\da-f]{2}/i.test(text)) return text;
   try {
     return decodeURIComponent(text);
   } catch {

@@ -26,6 +26,8 @@ const UNAUTHORIZED_MS = 10_000;
 /** How long a peer may take to read our last reply and close its side. */
 const LINGER_MS = 5000;
 const KEEP_ALIVE_MS = 30_000;
+/** No message begins with a capital letter, as HTTP does, nor as TLS does. */
+const OTHER_PROTOCOL = /^[A-Z\x16]/;
 
 /** One end of a connection, of a server or a client: both may send requests. */
 export class JobdConnection implements Peer {
@@ -44,6 +46,7 @@ export class JobdConnection implements Peer {
   private ended = false;
   private isDaemon = false;
   private hasComplained = false;
+  private hasBegun = false;
   private password?: string;
   private heard = performance.now();
   private reason = 'connection closed by the peer';
@@ -135,11 +138,24 @@ export class JobdConnection implements Peer {
 
   private receive(chunk: Buffer): void {
     this.heard = performance.now();
-    if (this.ended) return;
+    if (this.ended || this.refusesProtocol(chunk)) return;
     const frames = this.frames.read(chunk);
     if (this.deciding) this.keep(frames, chunk.length);
     else this.process(frames);
     if (!this.isAuthorized || this.hurry) this.hurryUnauthorized();
+  }
+
+  /**
+   * A web page can have its browser send a request here, whose body may be messages. It is trusted by where it comes from, so
+   * nothing of it is read, also if what stands before its body is longer than a message may be.
+   */
+  private refusesProtocol(chunk: Buffer): boolean {
+    const isFirst = !this.hasBegun;
+    this.hasBegun = true;
+    if (!isFirst || !OTHER_PROTOCOL.test(chunk.toString('latin1', 0, 1))) return false;
+    this.complain('HTTP or TLS in place of messages');
+    this.destroy('the peer sent HTTP or TLS in place of messages');
+    return true;
   }
 
   /** While the password is being checked: reading on, up to a limit, shows when the peer leaves. */

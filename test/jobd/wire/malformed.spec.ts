@@ -73,6 +73,27 @@ describe('malformed messages', () => {
   });
 });
 
+describe('a request of a web page', () => {
+  const worker = useWorker();
+  const PAUSE = '\x04[0,{"no":1,"type":"pause","data":{"targets":["low"]}}]\x04';
+  const HEAD = 'POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://evil.example\r\n\r\n';
+
+  it.each([
+    ['HTTP', HEAD],
+    ['HTTP whose first byte comes alone', 'P'],
+    ['TLS', '\x16\x03\x01'],
+  ])('does nothing, and its connection is closed: %s', async (_, head) => {
+    const client = await RawClient.connect(worker.port);
+    client.write(head + PAUSE);
+    await client.ended();
+    expect(client.received).toEqual([]);
+    const other = await worker.client();
+    const [status = ''] = await other.ask('[0,{"no":2,"type":"status"}]');
+    expect(status).toContain('"paused":false');
+    expect(status).not.toContain('"paused":true');
+  });
+});
+
 describe('a message without an end', () => {
   const SENT_MEBIBYTES = 64;
   const worker = useWorker({ options: { auth: { password: 'secret' } } });
