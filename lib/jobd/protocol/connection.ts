@@ -26,8 +26,8 @@ const UNAUTHORIZED_MS = 10_000;
 /** How long a peer may take to read our last reply and close its side. */
 const LINGER_MS = 5000;
 const KEEP_ALIVE_MS = 30_000;
-/** No message begins with a capital letter, as HTTP does, nor as TLS does. */
-const OTHER_PROTOCOL = /^[A-Z\x16]/;
+/** The first byte of a TLS connection. */
+const TLS = 0x16;
 
 /** One end of a connection, of a server or a client: both may send requests. */
 export class JobdConnection implements Peer {
@@ -152,7 +152,7 @@ export class JobdConnection implements Peer {
   private refusesProtocol(chunk: Buffer): boolean {
     const isFirst = !this.hasBegun;
     this.hasBegun = true;
-    if (!isFirst || !OTHER_PROTOCOL.test(chunk.toString('latin1', 0, 1))) return false;
+    if (!isFirst || !isOtherProtocol(chunk)) return false;
     this.complain('HTTP or TLS in place of messages');
     this.destroy('the peer sent HTTP or TLS in place of messages');
     return true;
@@ -247,6 +247,11 @@ export class JobdConnection implements Peer {
     this.pending.failAll(this.reason);
     return this.reason;
   }
+}
+
+/** No message begins with a capital letter, as HTTP does, nor as TLS does. */
+function isOtherProtocol([first = 0]: Buffer): boolean {
+  return first === TLS || (first >= 'A'.charCodeAt(0) && first <= 'Z'.charCodeAt(0));
 }
 
 interface Waiting {
